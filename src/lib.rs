@@ -1,0 +1,30 @@
+//! iogate runs read and write workloads as named tests on an attached disk, compares them with an accepted baseline
+//! within tolerances, and fails on regressions, above all in the ratio of sequential read to sequential write.
+//!
+//! ```text
+//! suite text ─▶ Suite ─▶ Plan ─▶ Samples ─▶ Estimates ─▶ Verdict ─▶ Record ─▶ report
+//!    suite      suite    plan    engine       stats      verdict    record    report
+//!                         ▲                                 ▲          │
+//!               Facts ────┘                      Baseline ──┘          └─▶ pending/  ─(accept)─▶ baselines/
+//!               device                           baseline
+//! ```
+//!
+//! One value is made from the one before and not changed after. The core (`units suite facts plan sample stats
+//! baseline verdict record config`) has no files, clocks, environment or threads. The edges (`store device engine
+//! report`) import the core and never each other. The shells (`pipeline harness cli`) put them together; the only
+//! loop, the verdict asking for more sessions, stands in `pipeline`.
+
+pub mod baseline;
+pub mod config;
+pub mod device;
+pub mod engine;
+pub mod facts;
+pub mod plan;
+pub mod record;
+pub mod report;
+pub mod sample;
+pub mod stats;
+pub mod store;
+pub mod suite;
+pub mod units;
+pub mod verdict;

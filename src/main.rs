@@ -1,0 +1,2 @@
+//! The command `cargo iogate`.
+fn main() {}

@@ -1,0 +1,132 @@
+//! From a test and the facts to exactly what will be done: legs, regions, order, seed, bytes, seconds; or a reason
+//! why not. Pure: the same inputs give the same plan.
+
+use serde::{Deserialize, Serialize};
+
+use crate::suite::{Cache, Direction, EngineKind, Rw};
+use crate::units::{Bytes, Nanos};
+
+/// One session's work on one disk, decided before the first byte.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Plan {
+    /// `suite::test`.
+    pub test: String,
+    /// One leg, or two that take turns.
+    pub legs: Vec<LegPlan>,
+    /// Request size.
+    pub block: Bytes,
+    /// Requests in flight per worker.
+    pub depth: u32,
+    /// Workers, each on its own region of `extent` bytes.
+    pub workers: u32,
+    /// Extent per worker.
+    pub extent: Bytes,
+    /// Whether reads and writes use two files (copy-on-write) instead of alternate runs of one.
+    pub two_files: bool,
+    /// The way I/O is issued.
+    pub engine: EngineKind,
+    /// Through the page cache or around it.
+    pub cache: Cache,
+    /// What is written.
+    pub data: DataPlan,
+    /// When writes are made durable.
+    pub flush: FlushPlan,
+    /// Where the bytes are.
+    pub source: Source,
+    /// Offset and memory alignment every request keeps.
+    pub alignment: u64,
+    /// Rounds measured and dropped first.
+    pub warm_up: u32,
+    /// Rounds to keep.
+    pub keep: u32,
+    /// Seed of order, offsets and data of the first session; later sessions derive theirs from it.
+    pub seed: u64,
+    /// Bytes that must be free, reserve included.
+    pub needs: Bytes,
+    /// Most bytes one session will write.
+    pub writes: Bytes,
+    /// Expected time of one session.
+    pub expected: Nanos,
+    /// Time after which a session stops asking for further rounds.
+    pub budget: Nanos,
+    /// Whether a witness is required to vouch for the bytes.
+    pub proof_required: bool,
+    /// Workload keys that a baseline must share, in words: `block` → `128 KiB`. Leg bytes are added once known.
+    pub key: WorkloadKey,
+}
+
+/// Resolved workload keys by name.
+pub type WorkloadKey = std::collections::BTreeMap<String, String>;
+
+/// One leg of a round.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LegPlan {
+    /// Pattern and direction.
+    pub rw: Rw,
+    /// Its direction.
+    pub direction: Direction,
+    /// Exact bytes over all workers when the suite or the baseline fixes them; else found by the sizing leg.
+    pub bytes: Option<Bytes>,
+    /// The time a leg aims at when `bytes` is open.
+    pub aim: Nanos,
+}
+
+/// What is written, resolved to what a buffer filler needs.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum DataPlan {
+    /// Incompressible.
+    Random,
+    /// Zeros.
+    Zero,
+    /// This many bytes at the end of each 4 KiB are zeros.
+    ZeroTail(u32),
+}
+
+/// When writes are made durable, of those this version measures.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FlushPlan {
+    /// fdatasync at the end of a leg.
+    End,
+    /// Outside the rate.
+    None,
+}
+
+/// Where the bytes are.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Source {
+    /// A scratch file below this directory, unlinked at birth where the file system can.
+    Scratch(std::path::PathBuf),
+    /// An existing file or block device, opened read-only and never changed.
+    Existing(std::path::PathBuf),
+    /// Nowhere: the null engine.
+    Nowhere,
+}
+
+/// What `plan` needs beside test and facts.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Ask {
+    /// The quick look without configuration: small extent, eight rounds.
+    pub trial: bool,
+    /// Leg bytes fixed by an accepted baseline, in the order of the legs.
+    pub fixed: Option<Vec<Bytes>>,
+    /// Seed of the first session.
+    pub seed: u64,
+    /// Most bytes one session may write.
+    pub max_write: Bytes,
+    /// Size of the file or device a read-only test names.
+    pub existing: Option<Bytes>,
+}
+
+/// What becomes of a test.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Planned {
+    /// It can be measured.
+    Run(Box<Plan>),
+    /// It cannot run here; shown as ignored.
+    Skip(String),
+    /// It must not run: the user has to change something; a sentence with what was found and the cure.
+    Refuse(String),
+}
+
+/// The reason a test of a key that this version does not measure is listed and skipped.
+pub const NOT_YET: &str = "not yet measured by this version";

@@ -1,0 +1,1 @@
+//! Draws records into a writer, one file per format.

@@ -1,0 +1,1 @@
+//! Files of suites, baselines, candidates and records: found, read, locked, replaced whole.

@@ -1,0 +1,164 @@
+//! The judgement: estimates and a baseline in, a verdict or the wish for another session out. Pure.
+
+use serde::{Deserialize, Serialize};
+
+use crate::baseline::Accepted;
+use crate::facts::{Identity, Settings};
+use crate::plan::WorkloadKey;
+use crate::sample::Session;
+use crate::suite::{Metric, Test};
+
+/// What a test ends with. The words are fixed; pipelines depend on them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Verdict {
+    /// Not worse than the baseline by the tolerance, and above the floors.
+    Pass,
+    /// Worse, with error control, or below a floor.
+    Regressed,
+    /// Neither could be said.
+    Inconclusive,
+    /// The numbers are not the disk's.
+    Invalid,
+    /// Nothing to compare with.
+    NoBaseline,
+    /// Baseline of another disk, workload, engine or schema.
+    NotComparable,
+    /// A signal or the runner's timeout.
+    Interrupted,
+    /// Cannot run here.
+    Skipped,
+}
+
+/// Why, where the verdict alone does not say.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Reason {
+    /// Below `min` or above `max`.
+    Floor,
+    /// Time ran out.
+    Budget,
+    /// Worse, not confirmed by a second session.
+    Suspect,
+    /// Neighbours, steal, pressure.
+    Disturbed,
+    /// The rate changed within the session.
+    Regime,
+    /// The first leg of a round shapes the second.
+    CarryOver,
+    /// No witness can vouch for the bytes.
+    Unproven,
+    /// The spread is too large for the tolerance.
+    Noise,
+    /// The baseline has fewer than three sessions.
+    Provisional,
+}
+
+/// One metric of a verdict.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct MetricResult {
+    /// Its name.
+    pub metric: Metric,
+    /// `1`, `B/s`, `1/s`, `ns`, `ns/B`.
+    pub unit: String,
+    /// Point estimate.
+    pub value: f64,
+    /// Lower 95 % limit within the run.
+    pub lower: f64,
+    /// Upper 95 % limit within the run.
+    pub upper: f64,
+    /// Accepted value.
+    pub baseline: Option<f64>,
+    /// (value − baseline) / baseline.
+    pub change: Option<f64>,
+    /// Lower 95 % limit of the change, between-session spread included.
+    pub change_lower: Option<f64>,
+    /// Upper 95 % limit of the change.
+    pub change_upper: Option<f64>,
+    /// Tolerance used, a share of one.
+    pub tolerance: Option<f64>,
+    /// Smallest loss this run could have told, a share of one.
+    pub resolvable: Option<f64>,
+    /// `min` or `max` of the gate, whichever was set (and violated, if one was).
+    pub floor: Option<f64>,
+    /// Its own verdict; `None` when it is only reported.
+    pub verdict: Option<Verdict>,
+    /// Judged but never failing.
+    pub advisory: bool,
+    /// Better than the baseline by more than the tolerance.
+    pub improved: bool,
+}
+
+/// Which leg moved, by the legs' intervals.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Moved {
+    /// `read fell`
+    ReadFell,
+    /// `write rose, read unchanged`
+    WriteRose,
+    /// `read fell and write rose`
+    Both,
+    /// `cannot tell`
+    CannotTell,
+}
+
+/// A setting that differs from the baseline's.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Suspect {
+    /// Its name.
+    pub name: String,
+    /// The baseline's value.
+    pub baseline: String,
+    /// Today's value.
+    pub now: String,
+}
+
+/// Verdict of one test with what led to it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Judgement {
+    /// The verdict.
+    pub verdict: Verdict,
+    /// Why, as one of the fixed words.
+    pub reason: Option<Reason>,
+    /// A sentence for a person: what was found, what was expected, what to do next.
+    pub detail: String,
+    /// Gated metrics first, ratio before read before write.
+    pub metrics: Vec<MetricResult>,
+    /// For pairs that regressed or are suspect.
+    pub moved: Option<Moved>,
+    /// Changed settings.
+    pub suspects: Vec<Suspect>,
+    /// `improved`, `slower as a whole`, `provisional`, …
+    pub notes: Vec<String>,
+}
+
+/// The answer of one look at the evidence.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Look {
+    /// Decided.
+    Done(Judgement),
+    /// Another session would decide; what would be said without one.
+    AnotherSession(Judgement),
+}
+
+/// Everything a judgement rests on.
+#[derive(Debug, Clone, Copy)]
+pub struct Evidence<'a> {
+    /// The test and its gates.
+    pub test: &'a Test,
+    /// Sessions of this run, oldest first; at least one.
+    pub sessions: &'a [Session],
+    /// Who the disk is.
+    pub disk: &'a Identity,
+    /// Settings of this run.
+    pub settings: &'a Settings,
+    /// Workload of this run.
+    pub workload: &'a WorkloadKey,
+    /// The accepted past, and the identity it belongs to.
+    pub baseline: Option<(&'a Accepted, &'a Identity)>,
+    /// Whether a disk of the same model will do.
+    pub by_model: bool,
+    /// Most sessions a run may take.
+    pub max_sessions: u32,
+}
