@@ -1,2 +1,5 @@
 //! The command `cargo iogate`.
-fn main() {}
+
+fn main() -> std::process::ExitCode {
+    iogate::cli::main()
+}

@@ -1,2 +1,5 @@
 //! The gate of this project: every suite under `suites/` as a test.
-fn main() {}
+
+fn main() -> std::process::ExitCode {
+    iogate::main()
+}

@@ -1,0 +1,156 @@
+//! The test target: one libtest-mimic trial per test of the suites, measured one at a time.
+//!
+//! Owns argv, listing and what libtest sees of a verdict. Listing touches no disk, takes no lock and needs no
+//! configuration; a test that cannot run is ignored while listing, since nextest counts one skipped at run time as
+//! passed.
+
+mod argv;
+mod found;
+
+use std::io::{IsTerminal, Write};
+use std::process::ExitCode;
+use std::sync::Arc;
+
+pub(crate) use argv::Argv;
+pub(crate) use found::{Found, Standing, find};
+use libtest_mimic::{ColorSetting, Completion, Failed, Trial};
+
+use crate::pipeline::{self, Context, Purpose, Vars, Workspace};
+use crate::report::{self, Style};
+
+/// Columns of the harness's text: it goes through runners that do not tell a width.
+const WIDTH: usize = 100;
+
+/// The harness of a test target: the suites of the workspace as tests.
+///
+/// ```no_run
+/// fn main() -> std::process::ExitCode {
+///     iogate::main()
+/// }
+/// ```
+#[derive(Debug, Default)]
+pub struct Harness {}
+
+impl Harness {
+    /// A harness that runs the suites found in the workspace.
+    #[must_use]
+    pub fn new() -> Self {
+        Self {}
+    }
+
+    /// Lists or runs, as the arguments of the process say.
+    ///
+    /// Ends with 0 when every test passed or was ignored, 101 when one failed, 2 for a wrong argument.
+    #[must_use]
+    pub fn main(self) -> ExitCode {
+        let argv = match Argv::parse(std::env::args_os().skip(1)) {
+            Ok(argv) => argv,
+            Err(message) => {
+                eprintln!("error: {message}");
+                return ExitCode::from(2);
+            }
+        };
+        let vars = pipeline::vars();
+        let context = Context::gather(&[], &vars, Workspace::default());
+        match context {
+            Ok(context) if argv.mimic.list => list(&find(&context.places, Some(context.config()), &argv), &argv),
+            Ok(context) => run(context, argv, &vars),
+            Err(_) if argv.mimic.list => list_without_configuration(&vars, &argv),
+            Err(errors) => fail_all(&errors),
+        }
+    }
+}
+
+fn fail_all(errors: &[String]) -> ExitCode {
+    for error in errors {
+        eprintln!("Error: {error}");
+    }
+    ExitCode::from(101)
+}
+
+/// A broken configuration hides no test; running them tells what is wrong with it.
+fn list_without_configuration(vars: &Vars, argv: &Argv) -> ExitCode {
+    match pipeline::places(vars, Workspace::default()) {
+        Ok(places) => list(&find(&places, None, argv), argv),
+        Err(error) => fail_all(&[error]),
+    }
+}
+
+/// Prints the names as libtest does. A reader that went away is no error.
+fn list(found: &[Found], argv: &Argv) -> ExitCode {
+    let skipped = |f: &Found| argv.mimic.skip.iter().any(|s| f.matches(s, argv.mimic.exact));
+    let shown = found.iter().filter(|f| !argv.mimic.ignored || f.standing.is_ignored()).filter(|f| !skipped(f));
+    let mut text: String = shown.map(|f| format!("{}: test\n", f.name)).collect();
+    if !argv.mimic.quiet && argv.mimic.format.is_none() {
+        text += &format!("\n{} tests, 0 benchmarks\n", text.lines().count());
+    }
+    let _ = std::io::stdout().lock().write_all(text.as_bytes());
+    ExitCode::SUCCESS
+}
+
+/// Runs the selected tests one by one.
+fn run(context: Context, mut argv: Argv, vars: &Vars) -> ExitCode {
+    let found = find(&context.places, Some(context.config()), &argv);
+    say_why_ignored(&found);
+    let painted = |terminal: bool| report::color(argv.color, report::ColorEnv::of(vars), terminal);
+    let color = if painted(std::io::stdout().is_terminal()) { ColorSetting::Always } else { ColorSetting::Never };
+    let style = Style { color: painted(std::io::stderr().is_terminal()), width: WIDTH };
+    argv.mimic.color = Some(color);
+    if let Err(error) = context.catch_signals() {
+        return fail_all(&[format!("failed to catch SIGINT and SIGTERM: {error}")]);
+    }
+    let context = Arc::new(context);
+    let trials = found.into_iter().map(|f| trial(&context, f, style)).collect();
+    libtest_mimic::run(&argv.mimic, trials).exit_code()
+}
+
+/// One line a reason, however many tests share it.
+fn say_why_ignored(found: &[Found]) {
+    let mut reasons: Vec<(&str, usize)> = Vec::new();
+    for reason in found.iter().filter_map(|f| f.standing.reason()) {
+        match reasons.iter_mut().find(|(r, _)| *r == reason) {
+            Some((_, count)) => *count += 1,
+            None => reasons.push((reason, 1)),
+        }
+    }
+    for (reason, count) in reasons {
+        eprintln!("iogate: {count} {} ignored: {reason}", if count == 1 { "test" } else { "tests" });
+    }
+}
+
+fn trial(context: &Arc<Context>, found: Found, style: Style) -> Trial {
+    let context = Arc::clone(context);
+    let ignored = found.standing.is_ignored();
+    let name = found.name.clone();
+    Trial::ignorable_test(name, move || body(&context, found, style)).with_ignored_flag(ignored)
+}
+
+/// What a trial does: measure, tell stderr, and turn the record into what libtest knows.
+fn body(context: &Context, found: Found, style: Style) -> Result<Completion, Failed> {
+    if context.interrupt.raised().is_some() {
+        return Ok(Completion::ignored_with("a signal came before it started"));
+    }
+    let test = match found.standing {
+        Standing::Runs(test) | Standing::Slow(test) => test,
+        Standing::Broken(reason) => return fail(&reason),
+        Standing::Ignored(reason) => return fail(&format!("skipped: {reason}")),
+    };
+    let (record, path) = pipeline::run_test(context, &test, Purpose::Gate);
+    let text = |style| {
+        let mut text = Vec::new();
+        // Writing into memory does not fail.
+        let _ = report::one_test(&mut text, &record, path.as_deref(), style);
+        String::from_utf8_lossy(&text).into_owned()
+    };
+    eprint!("{}", text(style));
+    if record.failed {
+        return Err(Failed::from(text(Style { color: false, ..style })));
+    }
+    Ok(Completion::Completed)
+}
+
+/// Fails with the reason on stderr in the form nextest looks for.
+fn fail(reason: &str) -> Result<Completion, Failed> {
+    eprintln!("Error: {}", report::escape(reason));
+    Err(Failed::from(reason))
+}

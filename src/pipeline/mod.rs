@@ -1,0 +1,64 @@
+//! The line, one call per arrow: look, plan, measure, estimate, judge, keep. The only loop, that of the verdict
+//! asking for another session, stands in [`line`].
+
+mod context;
+mod keep;
+mod promote;
+mod story;
+#[cfg(target_os = "linux")]
+mod turn;
+
+pub(crate) use context::{Confirm, Context, Vars, Workspace, places, vars};
+pub(crate) use promote::{Promote, promote};
+
+use crate::record::Record;
+use crate::suite::Test;
+#[cfg(target_os = "linux")]
+use crate::verdict::Look;
+use story::{End, Story};
+
+/// The record of a test and the file it lies in, unless that could not be written.
+pub(crate) type Told = (Record, Option<std::path::PathBuf>);
+
+/// Whether this is the gate or the quick look without configuration.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Purpose<'a> {
+    /// On the configured disk, against its baseline.
+    Gate,
+    /// In this directory, against the last trial there.
+    Trial(&'a std::path::Path),
+}
+
+/// Measures and judges one test and keeps what is worth keeping. Never panics on what a user or a disk does: every
+/// ending is a record.
+pub(crate) fn run_test(context: &Context, test: &Test, purpose: Purpose<'_>) -> Told {
+    let mut story = Story::begin(test, purpose);
+    let end = line(context, &mut story).unwrap_or_else(|end| end);
+    keep::keep(context, story, end)
+}
+
+/// Measuring needs Linux; elsewhere every test is listed as ignored, and one asked for all the same ends so.
+#[cfg(not(target_os = "linux"))]
+fn line(_: &Context, _: &mut Story<'_>) -> Result<End, End> {
+    Err(End::Skipped("measuring needs Linux".to_owned()))
+}
+
+/// From the target to the judgement.
+#[cfg(target_os = "linux")]
+fn line(context: &Context, story: &mut Story<'_>) -> Result<End, End> {
+    let looked = turn::look(context, story)?;
+    let known = keep::known(context, story, &looked)?;
+    let plan = turn::plan(context, story, &looked, &known)?;
+    let turn = turn::take(context, story, &looked, &plan)?;
+    loop {
+        let session = turn.measure(context, story, &plan)?;
+        story.sessions.push(session);
+        match story.judge(context, &known) {
+            Look::Done(judgement) => return Ok(End::Judged(judgement)),
+            Look::AnotherSession(so_far) if context.confirm == Confirm::Later => {
+                return Ok(End::Unconfirmed(so_far));
+            }
+            Look::AnotherSession(_) => turn.wait_for_gap(context, story)?,
+        }
+    }
+}

@@ -1,0 +1,155 @@
+//! The edges of one test in order: look at the target, plan, wait for the disk, measure.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use super::story::{End, Known, Story, now};
+use super::{Context, Purpose};
+use crate::config::Match;
+use crate::device::{self, DiskLock, KernelWitness, LookOptions, Looked, Roots};
+use crate::engine::{self, Terms};
+use crate::plan::{Ask, Plan, Planned};
+use crate::sample::Session;
+use crate::store::{self, Wanted, Who};
+use crate::units::Bytes;
+
+/// How often a waiter looks whether the disk is free.
+const POLL: Duration = Duration::from_millis(200);
+
+/// The disk is ours.
+#[derive(Debug)]
+pub(super) struct Turn {
+    _lock: DiskLock,
+    witness: KernelWitness,
+}
+
+/// Looks at the target and says who it is under the salt its baseline has.
+pub(super) fn look(context: &Context, story: &mut Story<'_>) -> Result<Looked, End> {
+    let config = context.config();
+    let trial = story.is_trial();
+    let target: PathBuf = match story.purpose {
+        Purpose::Trial(dir) => dir.to_owned(),
+        Purpose::Gate => context.disk().ok_or_else(|| End::Refused("no disk is configured".to_owned()))?.to_owned(),
+    };
+    let unreadable = |e: store::StoreError| End::Refused(format!("failed to {e}"));
+    let options = LookOptions {
+        allow_memory: config.allow_memory,
+        allow_overlay: config.allow_overlay || trial,
+        expect_mount_point: store::was_mount_point(&context.places, &target).map_err(unreadable)?,
+        salt: String::new(),
+        name: config.disk_name.clone(),
+    };
+    let mut looked = device::look(&Roots::real(), &target, &options).map_err(|r| End::Refused(r.to_string()))?;
+    let identity = &mut looked.facts.identity;
+    let hash = |salt: &str| looked.raw.hash(salt);
+    let wanted = Wanted {
+        name: &identity.name.clone(),
+        model: &identity.model.clone(),
+        by_model: config.matching == Match::Model,
+        who: Who::Attached(&hash),
+    };
+    identity.salt = store::salt(&context.places, &wanted).map_err(unreadable)?;
+    identity.hash = looked.raw.hash(&identity.salt);
+    let path = &looked.facts.target;
+    story.mount_point = looked.mount_point_of_its_own.then(|| store::path_hash(&identity.salt, path));
+    story.facts = Some(looked.facts.clone());
+    Ok(looked)
+}
+
+/// Decides what will be done, and says so before it is.
+pub(super) fn plan(context: &Context, story: &Story<'_>, looked: &Looked, known: &Known) -> Result<Plan, End> {
+    let ask = Ask {
+        trial: story.is_trial(),
+        fixed: known.accepted.as_ref().map(|a| a.leg_bytes.clone()),
+        seed: fastrand::u64(..),
+        max_write: context.config().max_write,
+        existing: existing(story, looked)?,
+    };
+    match crate::plan::plan(story.test, &looked.facts, &ask) {
+        Planned::Run(plan) => Ok(*plan),
+        Planned::Skip(reason) => Err(End::Skipped(reason)),
+        Planned::Refuse(reason) => Err(End::Refused(reason)),
+    }
+}
+
+/// Size of the file a read-only test names, or of the raw device.
+fn existing(story: &Story<'_>, looked: &Looked) -> Result<Option<Bytes>, End> {
+    let Some(file) = &story.test.workload.file else {
+        return Ok(None);
+    };
+    let path = looked.facts.target.join(file);
+    let meta = std::fs::metadata(&path)
+        .map_err(|e| End::Refused(format!("file = \"{}\": {}: {e}", file.display(), path.display())))?;
+    if !meta.is_file() {
+        return Err(End::Refused(format!("{} is not a regular file", path.display())));
+    }
+    Ok(Some(Bytes(meta.len())))
+}
+
+/// Waits until the disk is ours, and checks what may have changed meanwhile.
+pub(super) fn take(context: &Context, story: &Story<'_>, looked: &Looked, plan: &Plan) -> Result<Turn, End> {
+    eprint!("{}", crate::report::before(story.test, plan, &looked.facts));
+    let lock = wait_for_disk(context, looked)?;
+    if plan.needs.0 > 0 {
+        let path = &looked.facts.target;
+        let (free, total) = device::space(path)
+            .map_err(|e| End::Refused(format!("failed to ask for the space of {}: {e}", path.display())))?;
+        device::check_space(path, plan.needs, free, total).map_err(|r| End::Refused(r.to_string()))?;
+    }
+    let witness = device::witness(&Roots::real(), &looked.facts);
+    Ok(Turn { _lock: lock, witness })
+}
+
+fn wait_for_disk(context: &Context, looked: &Looked) -> Result<DiskLock, End> {
+    let mut told = None;
+    loop {
+        context.interrupt.check().map_err(End::Stopped)?;
+        match device::try_lock(&Roots::real(), &looked.facts) {
+            Ok(lock) => return Ok(lock),
+            Err(device::LockError::Busy(busy)) => {
+                let text = busy.to_string();
+                if told.as_ref() != Some(&text) {
+                    eprintln!("iogate: {text}");
+                    told = Some(text);
+                }
+                std::thread::sleep(POLL);
+            }
+            Err(error) => return Err(End::Refused(error.to_string())),
+        }
+    }
+}
+
+impl Turn {
+    /// One session on a fresh scratch.
+    pub(super) fn measure(&self, context: &Context, story: &Story<'_>, plan: &Plan) -> Result<Session, End> {
+        let first = story.sessions.first();
+        let mut terms = Terms::first(plan);
+        if first.is_some() {
+            terms.seed = fastrand::Rng::with_seed(plan.seed.wrapping_add(story.sessions.len() as u64)).u64(..);
+            terms.leg_bytes = first.map(|s| s.leg_bytes.clone());
+        }
+        let mut disk = engine::open(plan, terms.seed).map_err(End::Stopped)?;
+        let session = engine::session(plan, disk.as_mut(), &self.witness, &context.interrupt, &terms);
+        let mut session = session.map_err(End::Stopped)?;
+        if let Some(facts) = &story.facts {
+            session.boot_id.clone_from(&facts.host.boot_id);
+            session.settings.clone_from(&facts.settings);
+        }
+        session.revision = store::revision(&context.places.root);
+        Ok(session)
+    }
+
+    /// Sessions of one test lie at least `gap` apart, or they share the state of the moment.
+    pub(super) fn wait_for_gap(&self, context: &Context, story: &Story<'_>) -> Result<(), End> {
+        let ended = story.sessions.last().map_or(0.0, |s| s.started as f64 + s.seconds);
+        let until = ended + context.config().gap.as_secs_f64();
+        let name = story.test.full_name();
+        eprintln!("iogate: {name}: a second session decides, in {:.0} s", (until - now()).max(0.0));
+        while now() < until {
+            context.interrupt.check().map_err(End::Stopped)?;
+            std::thread::sleep(POLL.min(Duration::from_secs_f64((until - now()).max(0.001))));
+        }
+        Ok(())
+    }
+}
+
