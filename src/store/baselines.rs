@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 
 use super::replace::FolderLock;
-use super::{Pending, Places, Result, StoreError, is_symlink, names, names_in, read_text};
+use super::{Places, Result, StoreError, is_symlink, names, names_in, read_text};
 use crate::baseline::Baseline;
 use crate::facts::Identity;
 
@@ -343,20 +343,6 @@ fn render_baseline(path: &Path, baseline: &Baseline) -> Result<String> {
     serde_json::to_string_pretty(baseline)
         .map(|text| text + "\n")
         .map_err(|e| StoreError::bad(path, e.to_string()))
-}
-
-impl Places {
-    /// The folder below `pending` this disk's candidates belong in.
-    pub(super) fn pending_folder(&self, disk: &Identity) -> Result<PathBuf> {
-        let folder = folder_for_writing(&self.pending_dir, disk, false)?;
-        Ok(self.pending_dir.join(folder))
-    }
-
-    /// The candidates.
-    #[must_use]
-    pub fn pending(&self) -> Pending {
-        Pending::at(&self.pending_dir)
-    }
 }
 
 #[cfg(test)]

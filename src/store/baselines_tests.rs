@@ -1,8 +1,6 @@
-use std::os::unix::fs::symlink;
-
 use super::*;
-use crate::store::Where;
 use crate::store::testing::{baseline, disk, hash, scratch, session};
+use crate::store::{Pending, Where};
 
 fn places() -> (tempfile::TempDir, Places) {
     let dir = scratch();
@@ -107,6 +105,7 @@ fn a_broken_file_is_an_error_with_its_path_and_never_nothing_accepted() {
     }
 }
 
+#[cfg(unix)]
 #[test]
 fn hostile_names_and_links_leave_the_folder_alone() {
     let (dir, places) = places();
@@ -119,7 +118,7 @@ fn hostile_names_and_links_leave_the_folder_alone() {
     }
     assert!(lock.write(NAME, &baseline("../seq", disk("A1"))).is_err());
     assert!(find(&places, "../seq", "A1", false).is_err());
-    symlink(dir.path(), places.baselines_dir.join(NAME)).unwrap();
+    std::os::unix::fs::symlink(dir.path(), places.baselines_dir.join(NAME)).unwrap();
     assert!(lock.write(NAME, &baseline("seq", disk("A1"))).is_err());
     assert!(find(&places, "seq", "A1", false).is_err());
     assert!(!dir.path().join("seq.json").exists());
@@ -162,9 +161,9 @@ fn the_salt_is_the_baselines_then_the_candidates_then_the_checkouts_own() {
         disk.hash = hash(salt, "A1");
         disk
     };
-    let pending = places.pending();
+    let pending = Pending::of(&places);
     pending
-        .append(&places, &with_salt("aa"), ("seq", "t"), false, session("1"))
+        .append(&with_salt("aa"), ("seq", "t"), false, session("1"))
         .unwrap();
     assert_eq!(salt_of("A1"), "aa");
     let lock = BaselinesLock::take(&places).unwrap();

@@ -4,7 +4,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::replace::FolderLock;
-use super::{Places, Result, StoreError, is_symlink, names, names_in, read_text};
+use super::{
+    Places, Result, StoreError, folder_for_writing, is_symlink, names, names_in, read_text,
+};
 use crate::baseline::{Candidate, CandidateSession, SCHEMA};
 use crate::facts::Identity;
 
@@ -28,11 +30,11 @@ pub struct Leftover {
 }
 
 impl Pending {
-    /// The candidates below a folder.
+    /// The candidates of this checkout.
     #[must_use]
-    pub(super) fn at(dir: &Path) -> Self {
+    pub fn of(places: &Places) -> Self {
         Self {
-            dir: dir.to_owned(),
+            dir: places.pending_dir.clone(),
         }
     }
 
@@ -43,7 +45,6 @@ impl Pending {
     /// The file cannot be read, parsed or written; what was there stays.
     pub fn append(
         &self,
-        places: &Places,
         disk: &Identity,
         test: (&str, &str),
         mount_point: bool,
@@ -51,9 +52,8 @@ impl Pending {
     ) -> Result<PathBuf> {
         let (suite, test) = test;
         let lock = FolderLock::take(&self.dir)?;
-        let path = places
-            .pending_folder(disk)?
-            .join(names::test_file(suite, test));
+        let folder = folder_for_writing(&self.dir, disk, false)?;
+        let path = self.dir.join(folder).join(names::test_file(suite, test));
         let mut candidate = read_candidate(&path)?.unwrap_or_else(|| Candidate {
             schema: SCHEMA,
             suite: suite.to_owned(),
@@ -188,9 +188,9 @@ mod tests {
     }
 
     fn append(places: &Places, serial: &str, test: (&str, &str), id: &str) -> PathBuf {
-        let pending = places.pending();
+        let pending = Pending::of(places);
         pending
-            .append(places, &disk(serial), test, true, session(id))
+            .append(&disk(serial), test, true, session(id))
             .unwrap()
     }
 
@@ -206,7 +206,7 @@ mod tests {
         append(&places, "A1", ("seq", "readers::workers-5"), "2");
         append(&places, "A1", ("seq", "direct"), "3");
         assert!(path.ends_with("acme-1GiB-ext4/seq--readers%3A%3Aworkers-5.json"));
-        let all = places.pending().read_all().unwrap();
+        let all = Pending::of(&places).read_all().unwrap();
         assert_eq!(
             all.iter().map(ids).collect::<Vec<_>>(),
             [vec!["3"], vec!["1", "2"]]
@@ -227,7 +227,7 @@ mod tests {
     fn a_session_that_comes_during_an_accept_is_not_lost() {
         let (_dir, places) = places();
         append(&places, "A1", ("seq", "t"), "1");
-        let pending = places.pending();
+        let pending = Pending::of(&places);
         let taken = pending.read_all().unwrap().remove(0);
         let path = append(&places, "A1", ("seq", "t"), "2");
         pending.clear(&taken).unwrap();
@@ -252,7 +252,7 @@ mod tests {
             }
         });
         assert_eq!(
-            places.pending().read_all().unwrap()[0]
+            Pending::of(&places).read_all().unwrap()[0]
                 .candidate
                 .sessions
                 .len(),
@@ -267,7 +267,7 @@ mod tests {
             append(&places, "A1", ("seq", "t"), &i.to_string());
         }
         append(&places, "A1", ("seq", "t"), "10");
-        let all = places.pending().read_all().unwrap();
+        let all = Pending::of(&places).read_all().unwrap();
         let ids = ids(&all[0]);
         assert_eq!((ids.len(), ids[0], *ids.last().unwrap()), (KEEP, "3", "10"));
     }
@@ -281,7 +281,7 @@ mod tests {
         fs::copy(&path, brought.join("seq--t.json")).unwrap();
         let all = pending_from(&brought).unwrap();
         assert_eq!(ids(&all[0]), ["1"]);
-        places.pending().clear(&all[0]).unwrap();
+        Pending::of(&places).clear(&all[0]).unwrap();
         assert!(brought.join("seq--t.json").exists() && path.exists());
     }
 
@@ -292,12 +292,9 @@ mod tests {
         let good = fs::read_to_string(&path).unwrap();
         for bad in ["", "{", &good.replace("\"schema\":1", "\"schema\":99")] {
             fs::write(&path, bad).unwrap();
-            let error = places.pending().read_all().unwrap_err().to_string();
+            let error = Pending::of(&places).read_all().unwrap_err().to_string();
             assert!(error.contains("seq--t.json"), "{error}");
-            let again =
-                places
-                    .pending()
-                    .append(&places, &disk("A1"), ("seq", "t"), true, session("2"));
+            let again = Pending::of(&places).append(&disk("A1"), ("seq", "t"), true, session("2"));
             assert!(again.is_err());
             assert_eq!(fs::read_to_string(&path).unwrap(), bad);
         }

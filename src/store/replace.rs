@@ -169,6 +169,7 @@ mod tests {
         assert!(keep.iter().all(|name| dir.path().join(name).exists()));
     }
 
+    #[cfg(unix)]
     #[test]
     fn a_folder_that_is_a_link_is_not_written_through() {
         let dir = scratch();
@@ -205,5 +206,58 @@ mod tests {
         assert!(replace_file(&path, b"new").is_err());
         assert_eq!(fs::read_to_string(path.join("old")).unwrap(), "old");
         assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1);
+    }
+
+    const CHILD: &str = "IOGATE_TEST_REPLACE";
+
+    /// Long enough that a kill falls into the middle of a write.
+    fn text(n: u64) -> Vec<u8> {
+        format!("{n}\n").repeat(200_000).into_bytes()
+    }
+
+    #[test]
+    #[ignore = "writes until the test below kills it"]
+    fn child_that_replaces_for_ever() {
+        let Some(path) = std::env::var_os(CHILD) else {
+            return;
+        };
+        let path = Path::new(&path);
+        for n in 0.. {
+            let lock = FolderLock::take(path.parent().unwrap()).unwrap();
+            lock.replace(path, &text(n)).unwrap();
+        }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_kill_leaves_the_old_file_or_the_new_one_and_a_free_lock() {
+        let dir = scratch();
+        let path = dir.path().join("b.json");
+        fs::write(&path, text(0)).unwrap();
+        for pause in 1..=12 {
+            let mut child = std::process::Command::new(std::env::current_exe().unwrap())
+                .args([
+                    "store::replace::tests::child_that_replaces_for_ever",
+                    "--exact",
+                    "--ignored",
+                ])
+                .env(CHILD, &path)
+                .stdout(std::process::Stdio::null())
+                .spawn()
+                .unwrap();
+            std::thread::sleep(std::time::Duration::from_millis(10 + 7 * pause));
+            child.kill().unwrap();
+            child.wait().unwrap();
+            let found = fs::read_to_string(&path).unwrap();
+            let first: u64 = found.lines().next().unwrap().parse().unwrap();
+            assert!(found.as_bytes() == text(first), "torn after {first}");
+        }
+        let lock = FolderLock::take(dir.path()).unwrap();
+        lock.replace(&path, b"last").unwrap();
+        assert_eq!(
+            fs::read_dir(dir.path()).unwrap().count(),
+            1,
+            "leftovers are swept"
+        );
     }
 }

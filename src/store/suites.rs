@@ -125,6 +125,7 @@ mod tests {
         assert_eq!(texts[0].origin, suites.join("a.toml").display().to_string());
     }
 
+    #[cfg(unix)]
     #[test]
     fn an_odd_name_a_link_or_a_folder_is_an_error_with_its_path() {
         for odd in ["a b.toml", "ä.toml", "a.b.toml", "A.TOML"] {
