@@ -335,7 +335,7 @@ fn load(path: PathBuf, folder: String) -> Result<Box<Stored>> {
 
 /// Text to baseline.
 fn parse_baseline(path: &Path, text: &str) -> Result<Baseline> {
-    serde_json::from_str(text).map_err(|e| StoreError::bad(path, e.to_string()))
+    serde_json::from_str(text).map_err(|e| StoreError::Content(format!("{}: {e}", path.display())))
 }
 
 /// Baseline to text.

@@ -54,6 +54,9 @@ pub enum StoreError {
         /// The complaint.
         what: String,
     },
+    /// What stands in a file is not what its parser expects; the sentence names the path.
+    #[error("use {0}")]
+    Content(String),
 }
 
 impl StoreError {

@@ -209,6 +209,11 @@ mod tests {
     }
 
     const CHILD: &str = "IOGATE_TEST_REPLACE";
+    const CHILD_ARGS: [&str; 3] = [
+        "store::replace::tests::child_that_replaces_for_ever",
+        "--exact",
+        "--ignored",
+    ];
 
     /// Long enough that a kill falls into the middle of a write.
     fn text(n: u64) -> Vec<u8> {
@@ -236,11 +241,7 @@ mod tests {
         fs::write(&path, text(0)).unwrap();
         for pause in 1..=12 {
             let mut child = std::process::Command::new(std::env::current_exe().unwrap())
-                .args([
-                    "store::replace::tests::child_that_replaces_for_ever",
-                    "--exact",
-                    "--ignored",
-                ])
+                .args(CHILD_ARGS)
                 .env(CHILD, &path)
                 .stdout(std::process::Stdio::null())
                 .spawn()
@@ -259,5 +260,28 @@ mod tests {
             1,
             "leftovers are swept"
         );
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn running_out_of_space_is_an_error_that_leaves_the_old_file_alone() {
+        let dir = scratch();
+        let path = dir.path().join("b.json");
+        fs::write(&path, "old").unwrap();
+        // A limit on file size fails a write as a full disk does, without mounting one.
+        let output = std::process::Command::new("sh")
+            .args(["-c", "trap '' XFSZ; ulimit -f 8; exec \"$0\" \"$@\""])
+            .arg(std::env::current_exe().unwrap())
+            .args(CHILD_ARGS)
+            .env(CHILD, &path)
+            .output()
+            .unwrap();
+        let said = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
+        assert!(
+            !output.status.success() && said.contains("b.json"),
+            "{said}"
+        );
+        assert_eq!(fs::read_to_string(&path).unwrap(), "old");
+        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1);
     }
 }
