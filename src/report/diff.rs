@@ -1,0 +1,175 @@
+//! What an accept changes: the old beside the new, and how far both are from where it began.
+
+use std::io::{self, Write};
+
+use super::columns::{Cell, Columns};
+use super::numbers::{age, percent, value, value_between};
+use super::style::{Style, Tone, escape};
+use crate::baseline::{Accepted, Anchor, BLOCKING_SESSIONS, Summary};
+use crate::suite::Metric;
+
+/// Draws one test's accepted numbers (if any) beside the new ones: value with lowest and highest session, change,
+/// drift since the first accepted sessions, sessions, age and revision. `now` is seconds since 1970.
+///
+/// # Errors
+/// The writer's.
+pub fn diff(
+    out: &mut dyn Write,
+    name: &str,
+    old: Option<&Accepted>,
+    new: &Accepted,
+    now: u64,
+    style: Style,
+) -> io::Result<()> {
+    let mut columns = Columns::default();
+    columns.line(style.paint(Tone::Strong, &escape(name)).into_owned());
+    let heads = ["  metric", "accepted", "new", "change", "since the first"];
+    let heads = heads.map(|text| Cell::left(text).tone(Tone::Faint));
+    columns.head(heads.to_vec());
+    for (metric, summary) in &new.summary {
+        columns.row(metric_row(metric, old, summary, &new.anchor));
+    }
+    let gone = old.into_iter().flat_map(|old| &old.summary);
+    for (metric, summary) in gone.filter(|(metric, _)| !new.summary.contains_key(metric)) {
+        columns.row(vec![
+            Cell::left(format!("  {}", escape(&metric.to_string()))),
+            Cell::left(shown(metric, summary)),
+            Cell::left("no longer gated"),
+        ]);
+    }
+    for (label, of) in FACTS {
+        let old = old.map_or_else(|| "none".to_owned(), |old| of(old, now));
+        let new = of(new, now);
+        columns.row(vec![
+            Cell::left(format!("  {label}")),
+            Cell::left(old),
+            Cell::left(new),
+        ]);
+    }
+    columns.draw(out, style)?;
+    if let Some(reason) = &new.reason {
+        writeln!(out, "  reason: {}", escape(reason))?;
+    }
+    writeln!(out, "  first accepted {}", age(new.anchor.accepted, now))
+}
+
+/// One line below the metrics: its label and how it is told of either side.
+type Fact = (&'static str, fn(&Accepted, u64) -> String);
+
+/// Lines below the metrics.
+const FACTS: [Fact; 3] = [
+    ("sessions", |a, _| match a.sessions.len() {
+        n if n < BLOCKING_SESSIONS => format!("{n}, provisional"),
+        n => n.to_string(),
+    }),
+    ("accepted", |a, now| age(a.accepted, now)),
+    ("revision", |a, _| match &a.revision {
+        Some(revision) => escape(&revision.chars().take(12).collect::<String>()).into_owned(),
+        None => "unknown".to_owned(),
+    }),
+];
+
+fn metric_row(
+    metric: &Metric,
+    old: Option<&Accepted>,
+    new: &Summary,
+    anchor: &Anchor,
+) -> Vec<Cell> {
+    let before = old.and_then(|old| old.summary.get(metric));
+    let change = before.map(|before| new.value / before.value - 1.0);
+    let worse = change.is_some_and(|c| (c < 0.0) == metric.kind.higher_is_better() && c != 0.0);
+    let beyond = before
+        .zip(change)
+        .is_some_and(|(b, c)| worse && c.abs() > b.tolerance);
+    let change = Cell::right(change.map(percent).unwrap_or_default());
+    vec![
+        Cell::left(format!("  {}", escape(&metric.to_string()))),
+        Cell::left(before.map_or_else(|| "none".to_owned(), |b| shown(metric, b))),
+        Cell::left(shown(metric, new)),
+        if beyond {
+            change.tone(Tone::Bad)
+        } else {
+            change
+        },
+        Cell::right(drift(metric, new, anchor).map(percent).unwrap_or_default()),
+    ]
+}
+
+/// Value with lowest and highest session; one session has no spread to show.
+fn shown(metric: &Metric, s: &Summary) -> String {
+    let unit = metric.kind.unit();
+    if s.lowest == s.highest {
+        value(unit, s.value)
+    } else {
+        value_between(unit, s.value, s.lowest, s.highest)
+    }
+}
+
+/// Distance from the anchor, whose session means are logarithms.
+fn drift(metric: &Metric, new: &Summary, anchor: &Anchor) -> Option<f64> {
+    let sessions = anchor.sessions.get(metric).filter(|s| !s.is_empty())?;
+    let mean = sessions.iter().map(|s| s.mean).sum::<f64>() / sessions.len() as f64;
+    Some(new.value / mean.exp() - 1.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::testing::{accepted, drawn, plain};
+
+    #[test]
+    fn old_and_new_stand_side_by_side_with_drift_since_the_first() {
+        let old = accepted(&[1.70, 1.71, 1.72], 1.80, 1_000_000);
+        let mut new = accepted(&[1.50, 1.52], 1.80, 1_900_000);
+        new.reason = Some("new\nfirmware".into());
+        new.revision = None;
+        let text = drawn(|out| {
+            diff(
+                out,
+                "sequential::direct",
+                Some(&old),
+                &new,
+                2_000_000,
+                plain(80),
+            )
+        });
+        insta::assert_snapshot!(text, @r#"
+        sequential::direct
+          metric    accepted             new                  change   since the first
+          ratio     1.710 (1.700–1.720)  1.510 (1.500–1.520)  −11.7 %          −16.1 %
+          sessions  3                    2, provisional
+          accepted  11 days ago          27 h ago
+          revision  0123456789ab         unknown
+          reason: new\nfirmware
+          first accepted 23 days ago
+        "#);
+    }
+
+    #[test]
+    fn the_first_accept_has_nothing_beside_it() {
+        let new = accepted(&[1.5], 1.5, 100);
+        let text = drawn(|out| diff(out, "a::b", None, &new, 130, plain(80)));
+        insta::assert_snapshot!(text, @r#"
+        a::b
+          metric    accepted  new             since the first
+          ratio     none      1.500                     0.0 %
+          sessions  none      1, provisional
+          accepted  none      just now
+          revision  none      0123456789ab
+          first accepted 1 min ago
+        "#);
+    }
+
+    #[test]
+    fn a_loss_beyond_the_tolerance_is_red_and_a_gain_is_not() {
+        let color = Style {
+            color: true,
+            width: 80,
+        };
+        let (low, high) = (accepted(&[1.0], 1.0, 1), accepted(&[2.0], 1.0, 1));
+        let loss = drawn(|out| diff(out, "a::b", Some(&high), &low, 2, color));
+        let gain = drawn(|out| diff(out, "a::b", Some(&low), &high, 2, color));
+        assert!(loss.contains("\u{1b}[1;31m−50.0 %"), "{loss}");
+        assert!(!gain.contains("\u{1b}[1;31m"), "{gain}");
+    }
+}

@@ -1,0 +1,89 @@
+//! What is about to happen, told before it does.
+
+use std::io::{self, Write};
+
+use super::columns::{Cell, Columns};
+use super::numbers::span;
+use super::style::{Style, Tone, escape};
+use crate::plan::Plan;
+use crate::units::{Bytes, Nanos};
+
+/// One line a test: its legs, the time of a session, the bytes it may write; a sum when there are several.
+///
+/// # Errors
+/// The writer's.
+pub fn plan_lines(out: &mut dyn Write, plans: &[&Plan], style: Style) -> io::Result<()> {
+    let mut columns = Columns::default();
+    for plan in plans {
+        columns.row(vec![
+            Cell::left(escape(&plan.test)).tone(Tone::Strong),
+            Cell::left(legs(plan)),
+            Cell::left(format!("about {}", span(plan.expected))),
+            Cell::left(writes(plan.writes)),
+        ]);
+    }
+    if plans.len() > 1 {
+        let time = Nanos(
+            plans
+                .iter()
+                .fold(0, |sum, p| sum.saturating_add(p.expected.0)),
+        );
+        let bytes = Bytes(
+            plans
+                .iter()
+                .fold(0, |sum, p| sum.saturating_add(p.writes.0)),
+        );
+        columns.line(format!(
+            "{} tests, about {} in all, {}; what looks worse is measured again",
+            plans.len(),
+            span(time),
+            writes(bytes)
+        ));
+    }
+    columns.draw(out, style)
+}
+
+/// `read and write, 128 KiB, depth 8, 2 workers`.
+fn legs(plan: &Plan) -> String {
+    let words: Vec<_> = plan.legs.iter().map(|leg| leg.rw.word()).collect();
+    let mut text = words.join(" and ");
+    text.push_str(&format!(", {}", plan.block));
+    if plan.depth > 1 {
+        text.push_str(&format!(", depth {}", plan.depth));
+    }
+    if plan.workers > 1 {
+        text.push_str(&format!(", {} workers", plan.workers));
+    }
+    text
+}
+
+fn writes(bytes: Bytes) -> String {
+    match bytes.0 {
+        0 => "writes nothing".to_owned(),
+        _ => format!("writes up to {bytes}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::testing::{drawn, plain, plan};
+
+    #[test]
+    fn a_single_test_is_told_in_one_line() {
+        let text = drawn(|out| plan_lines(out, &[&plan("sequential::direct", 1)], plain(80)));
+        insta::assert_snapshot!(text, @r#"sequential::direct  read and write, 128 KiB  about 46 s  writes up to 6 GiB"#);
+    }
+
+    #[test]
+    fn several_tests_are_summed_without_overflow() {
+        let (a, mut b) = (plan("sequential::direct", 1), plan("random::deep", 8));
+        b.writes = Bytes(u64::MAX);
+        let text = drawn(|out| plan_lines(out, &[&a, &b], plain(80)));
+        insta::assert_snapshot!(text, @r#"
+        sequential::direct  read and write, 128 KiB           about 46 s  writes up to 6 GiB
+        random::deep        read and write, 128 KiB, depth 8  about 46 s  writes up to 16777216.0 TiB
+        2 tests, about 92 s in all, writes up to 16777216.0 TiB; what looks worse is measured again
+        "#);
+    }
+}

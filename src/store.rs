@@ -1,1 +1,0 @@
-//! Files of suites, baselines, candidates and records: found, read, locked, replaced whole.
