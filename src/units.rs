@@ -1,11 +1,15 @@
 //! Bytes, times, rates and shares as types, so that the compiler tells seconds from bytes.
 //!
-//! Owns how a unit is written and read; nothing here knows what is measured.
+//! Owns how a unit is written (here) and read (`parse`); nothing here knows what is measured.
 
 use std::fmt;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
+
+mod parse;
+
+pub use parse::{LONGEST, UnitError, parse_duration};
 
 /// 1024 bytes.
 pub const KIB: u64 = 1 << 10;

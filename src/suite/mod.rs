@@ -3,7 +3,25 @@
 //! Owns the grammar: every key, its values and its default. Knows no disk and reads no file: text goes in,
 //! a [`Suite`] or a list of errors comes out.
 
+mod canon;
+mod document;
+mod embedded;
+mod error;
+mod expand;
+mod fio;
+mod gates;
+mod keys;
+mod legs;
 mod metric;
+mod rules;
+mod values;
+mod workload;
+pub(crate) mod written;
+
+pub use document::parse;
+pub use embedded::embedded;
+pub use error::SuiteError;
+pub use workload::DEFAULT_SIZE;
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -24,6 +42,7 @@ pub struct Suite {
     /// Tests in the order written.
     pub tests: Vec<Test>,
     /// Gated metrics of the whole file (a pair counts as three); several tests share the error level by α/W.
+    /// Advisory ones do not count, so it may be 0.
     pub gated_metrics: usize,
 }
 
@@ -106,7 +125,7 @@ pub struct Workload {
 pub enum Legs {
     /// `rw = …`: one leg a round.
     Single(Rw),
-    /// `pair = […]`: two legs a round, one after the other.
+    /// `pair = […]`: two legs a round, one after the other; whatever the order written, the reading one comes first.
     Pair(Rw, Rw),
     /// `[[test.leg]]`: legs at the same time.
     Together(Vec<NamedLeg>),
