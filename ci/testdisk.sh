@@ -114,6 +114,8 @@ make_fs() {    # LOOP FS UUID LABEL: nothing left to write by itself later, no d
   esac >/dev/null
 }
 
+zeros() { dd if=/dev/zero of="$2" bs=1M count=$(($1 / 1048576)) status=none; }
+
 attach() {     # FILE on|off -> LOOP; direct I/O where the file below takes it
   local loop; loop=$(losetup --show -f "$1")
   losetup --direct-io="$2" "$loop" 2>/dev/null || true
@@ -125,7 +127,7 @@ direct_of() { [[ $(cat "/sys/block/${1#/dev/}/loop/dio") == 1 ]] && echo "with d
 build_reference() {   # NAME FS BYTES LABEL MOUNT UUID -> the throttled loop device in state
   local image loop; image=$(image_of "$1")
   # Written, not only sized: the first touch of a page must not be timed later.
-  ( umask 077; head -c "$3" /dev/zero >"$image" ) || die "no room for $3 bytes in $IMAGES"
+  ( umask 077; zeros "$3" "$image" ) || die "no room for $3 bytes in $IMAGES"
   loop=$(attach "$image" on)
   keep "$1" loop "$loop"
   throttle "$loop" 0 0
@@ -139,7 +141,7 @@ build_cache() {       # NAME FS BYTES: a second loop device, buffered, on a file
   mkdir -p "$RUN/$1/lower"
   build_reference "$1" ext4 "$room" iogate-lower "$RUN/$1/lower" "$(uuid_of "$1-lower")"
   file=$RUN/$1/lower/disk
-  head -c "$3" /dev/zero >"$file"
+  zeros "$3" "$file"
   loop=$(attach "$file" off)
   keep "$1" upper "$loop"
   throttle "$loop" 0 0
