@@ -5,9 +5,7 @@
 
 mod arch;
 #[cfg(target_os = "linux")]
-mod disks;
-#[cfg(target_os = "linux")]
-mod support;
+mod live;
 
 use std::process::ExitCode;
 
@@ -27,52 +25,54 @@ impl Case {
     }
 
     /// A test that needs `root`, `blkio` (the throttle) or programs by name.
-    pub(crate) const fn needing(name: &'static str, run: fn(), needs: &'static [&'static str]) -> Self {
+    pub(crate) const fn needing(
+        name: &'static str,
+        run: fn(),
+        needs: &'static [&'static str],
+    ) -> Self {
         Self { name, run, needs }
     }
 
-    /// What it needs and this machine has not.
-    fn lacks(&self) -> Option<&'static str> {
-        self.needs.iter().copied().find(|need| !available(need))
+    fn trial(&self, quiet: bool) -> Trial {
+        let lacks = self.needs.iter().find(|need| !available(need));
+        if let Some(lacks) = lacks.filter(|_| !quiet) {
+            eprintln!("ignored: {} needs {lacks}", self.name);
+        }
+        let run = self.run;
+        let trial = Trial::test(self.name, move || {
+            run();
+            Ok(())
+        });
+        trial.with_ignored_flag(lacks.is_some())
     }
 }
-
-/// Every test that runs.
-const CASES: &[&[Case]] = &[
-    arch::CASES,
-    #[cfg(target_os = "linux")]
-    disks::CASES,
-];
 
 #[cfg(target_os = "linux")]
-fn available(need: &str) -> bool {
-    match need {
-        "root" => support::is_root(),
-        "blkio" => std::path::Path::new("/sys/fs/cgroup/blkio/blkio.throttle.read_bps_device").exists(),
-        program => support::has(program),
-    }
-}
+use live::available;
 
 #[cfg(not(target_os = "linux"))]
 fn available(_: &str) -> bool {
     false
 }
 
+/// Every test that runs.
+fn cases() -> Vec<&'static Case> {
+    let mut tables = vec![arch::CASES];
+    #[cfg(target_os = "linux")]
+    {
+        tables.extend(live::CASES);
+        if std::env::var_os("IT_PENDING").is_some() {
+            tables.extend(live::PENDING);
+        }
+    }
+    tables.into_iter().flatten().collect()
+}
+
 fn main() -> ExitCode {
     let args = Arguments::from_args();
-    let cases = CASES.iter().copied().flatten();
-    let trials = cases.map(|case| {
-        let lacks = case.lacks();
-        if let Some(lacks) = lacks.filter(|_| !args.list) {
-            eprintln!("ignored: {} needs {lacks}", case.name);
-        }
-        let run = case.run;
-        let trial = Trial::test(case.name, move || {
-            run();
-            Ok(())
-        });
-        trial.with_ignored_flag(lacks.is_some())
-    });
-    let trials = trials.collect();
+    let trials = cases()
+        .into_iter()
+        .map(|case| case.trial(args.list))
+        .collect();
     libtest_mimic::run(&args, trials).exit_code()
 }

@@ -38,7 +38,8 @@ struct Token {
 
 impl Token {
     fn is_name(&self) -> bool {
-        self.text.starts_with(|c: char| c.is_alphabetic() || c == '_')
+        self.text
+            .starts_with(|c: char| c.is_alphabetic() || c == '_')
     }
 }
 
@@ -48,9 +49,17 @@ impl Source {
         let home = modules_of(file);
         let tokens = tokens(text);
         let test_file = file.file_stem().is_some_and(|s| s == "tests");
-        let mut source =
-            Self { module: home[0].clone(), paths: Vec::new(), macros: Vec::new(), unsafe_lines: Vec::new() };
-        let mut blocks = Blocks { home, open: Vec::new(), test_file };
+        let mut source = Self {
+            module: home[0].clone(),
+            paths: Vec::new(),
+            macros: Vec::new(),
+            unsafe_lines: Vec::new(),
+        };
+        let mut blocks = Blocks {
+            home,
+            open: Vec::new(),
+            test_file,
+        };
         let mut i = 0;
         while i < tokens.len() {
             let token = &tokens[i];
@@ -72,7 +81,13 @@ impl Source {
     }
 
     /// Reads one path or `use` tree from `i`; returns where it ended.
-    fn path(&mut self, tokens: &[Token], mut i: usize, prefix: &[String], blocks: &Blocks) -> usize {
+    fn path(
+        &mut self,
+        tokens: &[Token],
+        mut i: usize,
+        prefix: &[String],
+        blocks: &Blocks,
+    ) -> usize {
         let mut segments = prefix.to_vec();
         let line = tokens[i].line;
         while tokens.get(i).is_some_and(Token::is_name) {
@@ -87,12 +102,20 @@ impl Source {
         if tokens.get(i).is_some_and(|t| t.text == "{") && tokens[i - 1].text == "::" {
             i += 1;
             while let Some(token) = tokens.get(i).filter(|t| t.text != "}") {
-                i = if token.is_name() { self.path(tokens, i, &segments, blocks) } else { i + 1 };
+                i = if token.is_name() {
+                    self.path(tokens, i, &segments, blocks)
+                } else {
+                    i + 1
+                };
             }
             return i + 1;
         }
         if let Some(segments) = blocks.absolute(&segments) {
-            self.paths.push(Named { line, segments, in_test: blocks.in_test() });
+            self.paths.push(Named {
+                line,
+                segments,
+                in_test: blocks.in_test(),
+            });
         }
         i
     }
@@ -101,15 +124,22 @@ impl Source {
         let next = |k: usize| tokens.get(i + k).map(|t| t.text.as_str());
         if tokens[i].is_name() && next(1) == Some("!") && matches!(next(2), Some("(" | "[" | "{")) {
             let Token { line, text: name } = tokens[i].clone();
-            self.macros.push(Call { line, name, in_test: blocks.in_test() });
+            self.macros.push(Call {
+                line,
+                name,
+                in_test: blocks.in_test(),
+            });
         }
     }
 }
 
 /// The modules a file is: `suite/metric.rs` is `suite`, `metric`.
 fn modules_of(file: &Path) -> Vec<String> {
-    let mut names: Vec<String> =
-        file.with_extension("").components().map(|c| c.as_os_str().to_string_lossy().into_owned()).collect();
+    let mut names: Vec<String> = file
+        .with_extension("")
+        .components()
+        .map(|c| c.as_os_str().to_string_lossy().into_owned())
+        .collect();
     if names.len() > 1 && names.last().is_some_and(|n| n == "mod") {
         names.pop();
     }
@@ -126,11 +156,21 @@ struct Blocks {
 impl Blocks {
     /// A brace opens after `before`: a module if `mod NAME` stands there, a test if `#[cfg(test)]` stands before that.
     fn enter(&mut self, before: &[Token]) {
-        let text = |back: usize| before.len().checked_sub(back).map(|k| before[k].text.as_str());
+        let text = |back: usize| {
+            before
+                .len()
+                .checked_sub(back)
+                .map(|k| before[k].text.as_str())
+        };
         let module = (text(2) == Some("mod")).then(|| before[before.len() - 1].text.clone());
-        let item = before.iter().rposition(|t| matches!(t.text.as_str(), ";" | "{" | "}")).map_or(0, |k| k + 1);
+        let item = before
+            .iter()
+            .rposition(|t| matches!(t.text.as_str(), ";" | "{" | "}"))
+            .map_or(0, |k| k + 1);
         let words: Vec<&str> = before[item..].iter().map(|t| t.text.as_str()).collect();
-        let test = words.windows(7).any(|w| w == ["#", "[", "cfg", "(", "test", ")", "]"]);
+        let test = words
+            .windows(7)
+            .any(|w| w == ["#", "[", "cfg", "(", "test", ")", "]"]);
         self.open.push((module, test));
     }
 
@@ -152,7 +192,12 @@ impl Blocks {
         let mut here: Vec<String> = self.home.iter().cloned().chain(inline).collect();
         here.truncate(here.len().saturating_sub(supers));
         let rest = segments[supers..].iter().cloned();
-        Some(std::iter::once("crate".to_owned()).chain(here).chain(rest).collect())
+        Some(
+            std::iter::once("crate".to_owned())
+                .chain(here)
+                .chain(rest)
+                .collect(),
+        )
     }
 }
 
@@ -168,10 +213,20 @@ fn tokens(text: &str) -> Vec<Token> {
             continue;
         }
         let c = chars[i];
-        let word = chars[i..].iter().take_while(|c| c.is_alphanumeric() || **c == '_').count();
-        let length = if word > 0 { word } else { 1 + usize::from(c == ':' && chars.get(i + 1) == Some(&':')) };
+        let word = chars[i..]
+            .iter()
+            .take_while(|c| c.is_alphanumeric() || **c == '_')
+            .count();
+        let length = if word > 0 {
+            word
+        } else {
+            1 + usize::from(c == ':' && chars.get(i + 1) == Some(&':'))
+        };
         if !c.is_whitespace() {
-            found.push(Token { line, text: chars[i..i + length].iter().collect() });
+            found.push(Token {
+                line,
+                text: chars[i..i + length].iter().collect(),
+            });
         }
         line += usize::from(c == '\n');
         i += length;
@@ -184,10 +239,14 @@ fn skip_literal(chars: &[char], i: usize) -> usize {
     let at = |k: usize| chars.get(k).copied().unwrap_or('\0');
     let after_word = i > 0 && (chars[i - 1].is_alphanumeric() || chars[i - 1] == '_');
     match (at(i), at(i + 1)) {
-        ('/', '/') => (i..chars.len()).find(|&k| at(k) == '\n').unwrap_or(chars.len()),
+        ('/', '/') => (i..chars.len())
+            .find(|&k| at(k) == '\n')
+            .unwrap_or(chars.len()),
         ('/', '*') => skip_block_comment(chars, i),
         ('r', '"' | '#') if !after_word => skip_raw_string(chars, i),
-        ('b', 'r') if !after_word && matches!(at(i + 2), '"' | '#') => skip_raw_string(chars, i + 1),
+        ('b', 'r') if !after_word && matches!(at(i + 2), '"' | '#') => {
+            skip_raw_string(chars, i + 1)
+        }
         ('"', _) => skip_quoted(chars, i, '"'),
         ('\'', '\\') => skip_quoted(chars, i, '\''),
         // A lifetime has no closing quote two characters on.
@@ -218,8 +277,12 @@ fn skip_raw_string(chars: &[char], start: usize) -> usize {
     if chars.get(open) != Some(&'"') {
         return start;
     }
-    let closes = |k: usize| chars[k] == '"' && chars[k + 1..].iter().take_while(|c| **c == '#').count() >= hashes;
-    (open + 1..chars.len()).find(|&k| closes(k)).map_or(chars.len(), |k| k + 1 + hashes)
+    let closes = |k: usize| {
+        chars[k] == '"' && chars[k + 1..].iter().take_while(|c| **c == '#').count() >= hashes
+    };
+    (open + 1..chars.len())
+        .find(|&k| closes(k))
+        .map_or(chars.len(), |k| k + 1 + hashes)
 }
 
 fn skip_quoted(chars: &[char], start: usize, quote: char) -> usize {

@@ -22,15 +22,29 @@ pub(crate) fn root() -> &'static Path {
 /// Where this build's artefacts lie, and its profile's folder name: `target`, `debug`.
 pub(crate) fn target_dir() -> (PathBuf, String) {
     let binary = Path::new(env!("CARGO_BIN_EXE_cargo-iogate"));
-    let profile = binary.parent().expect("a binary lies in its profile's folder");
-    let name = profile.file_name().expect("a profile has a name").to_string_lossy().into_owned();
-    (profile.parent().expect("profiles lie in the target folder").to_owned(), name)
+    let profile = binary
+        .parent()
+        .expect("a binary lies in its profile's folder");
+    let name = profile
+        .file_name()
+        .expect("a profile has a name")
+        .to_string_lossy()
+        .into_owned();
+    (
+        profile
+            .parent()
+            .expect("profiles lie in the target folder")
+            .to_owned(),
+        name,
+    )
 }
 
 /// `cargo` for a nested build: same artefacts, same profile, no network.
 pub(crate) fn cargo(verb: &str) -> Program {
     let (target, profile) = target_dir();
-    let cargo = program(option_env!("CARGO").unwrap_or("cargo")).arg(verb).env("CARGO_TARGET_DIR", target);
+    let cargo = program(option_env!("CARGO").unwrap_or("cargo"))
+        .arg(verb)
+        .env("CARGO_TARGET_DIR", target);
     let cargo = cargo.env("CARGO_NET_OFFLINE", "true");
     match (verb, profile.as_str()) {
         ("test" | "build", "release") => cargo.arg("--release"),
@@ -51,9 +65,15 @@ pub(crate) fn gate() -> Program {
             .success();
         let executable = built.stdout.lines().find_map(|line| {
             let message: serde_json::Value = serde_json::from_str(line).ok()?;
-            (message["target"]["name"] == "gate").then(|| message["executable"].as_str().map(PathBuf::from))?
+            (message["target"]["name"] == "gate")
+                .then(|| message["executable"].as_str().map(PathBuf::from))?
         });
-        executable.unwrap_or_else(|| panic!("cargo named no executable of target gate:\n{}", built.stdout))
+        executable.unwrap_or_else(|| {
+            panic!(
+                "cargo named no executable of target gate:\n{}",
+                built.stdout
+            )
+        })
     });
     program(path)
 }

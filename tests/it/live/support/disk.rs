@@ -25,7 +25,13 @@ pub(crate) struct LoopSpec {
 
 impl Default for LoopSpec {
     fn default() -> Self {
-        Self { fs: "ext4", mib: 256, sector: 512, folder: "disk", options: "noatime" }
+        Self {
+            fs: "ext4",
+            mib: 256,
+            sector: 512,
+            folder: "disk",
+            options: "noatime",
+        }
     }
 }
 
@@ -34,26 +40,61 @@ impl LoopSpec {
     #[track_caller]
     pub(crate) fn make(self) -> LoopDisk {
         static NUMBER: AtomicU32 = AtomicU32::new(0);
-        let name = format!("iogate-it-{}-{}", std::process::id(), NUMBER.fetch_add(1, Ordering::Relaxed));
+        let name = format!(
+            "iogate-it-{}-{}",
+            std::process::id(),
+            NUMBER.fetch_add(1, Ordering::Relaxed)
+        );
         let image = Path::new("/dev/shm").join(&name);
         let mount = std::env::temp_dir().join(&name).join(self.folder);
         // From here on whatever fails is cleaned up by the drop of this half-made value.
-        let mut disk = LoopDisk { image, mount, device: String::new() };
+        let mut disk = LoopDisk {
+            image,
+            mount,
+            device: String::new(),
+        };
         std::fs::create_dir_all(&disk.mount).expect("a folder to mount on");
         let file = std::fs::File::create(&disk.image).expect("an image in memory");
         file.set_len(self.mib << 20).expect("room in memory");
         drop(file);
         let sector = self.sector.to_string();
-        let attached = sudo("losetup").args(["--find", "--show", "--direct-io=on", "--sector-size", &sector]);
-        disk.device = attached.arg(&disk.image).run().success().stdout.trim().to_owned();
+        let attached = sudo("losetup").args([
+            "--find",
+            "--show",
+            "--direct-io=on",
+            "--sector-size",
+            &sector,
+        ]);
+        disk.device = attached
+            .arg(&disk.image)
+            .run()
+            .success()
+            .stdout
+            .trim()
+            .to_owned();
         let made: &[&str] = match self.fs {
-            "ext4" => &["mkfs.ext4", "-q", "-F", "-E", "lazy_itable_init=0,lazy_journal_init=0"],
+            "ext4" => &[
+                "mkfs.ext4",
+                "-q",
+                "-F",
+                "-E",
+                "lazy_itable_init=0,lazy_journal_init=0",
+            ],
             "xfs" => &["mkfs.xfs", "-q", "-f"],
             "btrfs" => &["mkfs.btrfs", "-q", "-f"],
             other => panic!("no recipe for {other}"),
         };
-        sudo(made[0]).args(&made[1..]).arg(&disk.device).run().success();
-        sudo("mount").args(["-o", self.options]).arg(&disk.device).arg(&disk.mount).run().success();
+        sudo(made[0])
+            .args(&made[1..])
+            .arg(&disk.device)
+            .run()
+            .success();
+        sudo("mount")
+            .args(["-o", self.options])
+            .arg(&disk.device)
+            .arg(&disk.mount)
+            .run()
+            .success();
         disk
     }
 }
@@ -82,16 +123,12 @@ impl LoopDisk {
 
     /// Free bytes a user has.
     pub(crate) fn free(&self) -> u64 {
-        let stat = nix::sys::statvfs::statvfs(&self.mount).expect("a mounted file system");
-        stat.blocks_available() * stat.fragment_size()
+        free(&self.mount)
     }
 
     /// Bytes of the device as counted by the kernel: read and written.
     pub(crate) fn traffic(&self) -> (u64, u64) {
-        let name = self.device.trim_start_matches("/dev/");
-        let stat = std::fs::read_to_string(format!("/sys/block/{name}/stat")).expect("counters of the device");
-        let fields: Vec<u64> = stat.split_whitespace().map(|f| f.parse().expect("a count")).collect();
-        (fields[2] * 512, fields[6] * 512)
+        traffic(&self.device)
     }
 
     /// Takes the mount away and leaves the folder, as when a disk fails to come up after a reboot.
@@ -106,13 +143,43 @@ impl LoopDisk {
     }
 }
 
+/// Free bytes a user has on the file system at `mount`.
+pub(crate) fn free(mount: &Path) -> u64 {
+    let stat = nix::sys::statvfs::statvfs(mount).expect("a mounted file system");
+    stat.blocks_available() * stat.fragment_size()
+}
+
+/// Bytes read from and written to `/dev/NAME`, as counted by the kernel.
+fn traffic(device: &str) -> (u64, u64) {
+    let name = device.trim_start_matches("/dev/");
+    let stat =
+        std::fs::read_to_string(format!("/sys/block/{name}/stat")).expect("counters of the device");
+    let fields: Vec<u64> = stat
+        .split_whitespace()
+        .map(|f| f.parse().expect("a count"))
+        .collect();
+    (fields[2] * 512, fields[6] * 512)
+}
+
+/// Whether nobody holds the lock of the disk mounted at `mount`.
+pub(crate) fn unlocked(mount: &Path) -> bool {
+    std::fs::File::open(mount)
+        .expect("a mount point")
+        .try_lock()
+        .is_ok()
+}
+
 /// Every file below a folder but those of the file system itself.
 pub(crate) fn files_below(folder: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for entry in std::fs::read_dir(folder).expect("a readable folder") {
         let path = entry.expect("a readable folder").path();
         if path.is_dir() {
-            found.extend(if path.ends_with("lost+found") { Vec::new() } else { files_below(&path) });
+            found.extend(if path.ends_with("lost+found") {
+                Vec::new()
+            } else {
+                files_below(&path)
+            });
         } else {
             found.push(path);
         }
@@ -124,7 +191,12 @@ impl Drop for LoopDisk {
     /// What is not there is not an error; what cannot go is said, since a panic in a drop would hide the first one.
     fn drop(&mut self) {
         for _ in 0..100 {
-            let mounted = program("mountpoint").arg("-q").arg(&self.mount).run().code() == 0;
+            let mounted = program("mountpoint")
+                .arg("-q")
+                .arg(&self.mount)
+                .run()
+                .code()
+                == 0;
             if !mounted || sudo("umount").arg(&self.mount).run().code() == 0 {
                 break;
             }
@@ -156,8 +228,14 @@ impl TestDisk {
     #[track_caller]
     pub(crate) fn up(kind: &str, size: &str, read: &str, write: &str) -> Self {
         static NUMBER: AtomicU32 = AtomicU32::new(0);
-        let name = format!("it-{}-{}", std::process::id(), NUMBER.fetch_add(1, Ordering::Relaxed));
-        let args = ["up", kind, "--name", &name, "--size", size, "--read", read, "--write", write];
+        let name = format!(
+            "it-{}-{}",
+            std::process::id(),
+            NUMBER.fetch_add(1, Ordering::Relaxed)
+        );
+        let args = [
+            "up", kind, "--name", &name, "--size", size, "--read", read, "--write", write,
+        ];
         let mount = testdisk(&args).success().stdout.trim().into();
         Self { name, mount }
     }
@@ -171,6 +249,21 @@ impl TestDisk {
     /// Its name.
     pub(crate) fn name(&self) -> &str {
         &self.name
+    }
+
+    /// Bytes read from and written to the throttled device.
+    pub(crate) fn traffic(&self) -> (u64, u64) {
+        let list = testdisk(&["list"]).success().stdout;
+        let line = list
+            .lines()
+            .find(|l| l.starts_with(&self.name))
+            .expect("a disk that is up");
+        traffic(line.split('\t').nth(2).expect("a device"))
+    }
+
+    /// Takes it down and says whether that worked, as its drop would.
+    pub(crate) fn down(&self) -> Output {
+        testdisk(&["down", &self.name])
     }
 
     /// Where it is mounted.
@@ -191,5 +284,8 @@ impl Drop for TestDisk {
 /// `ci/testdisk.sh` with `args`.
 #[track_caller]
 pub(crate) fn testdisk(args: &[&str]) -> Output {
-    program(root().join("ci/testdisk.sh")).args(args).seconds(180).run()
+    program(root().join("ci/testdisk.sh"))
+        .args(args)
+        .seconds(180)
+        .run()
 }

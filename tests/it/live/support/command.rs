@@ -31,14 +31,24 @@ pub(crate) struct Program {
 /// `name` with neither input, nor settings of the surroundings, nor another tongue, and a minute to live.
 pub(crate) fn program(name: impl AsRef<OsStr>) -> Program {
     let mut command = Command::new(name);
-    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).env("LC_ALL", "C");
+    command
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .env("LC_ALL", "C");
     for (name, _) in std::env::vars_os() {
         let text = name.to_string_lossy();
-        if text.starts_with("IOGATE_") || text.starts_with("NEXTEST") || SCRUBBED.contains(&text.as_ref()) {
+        if text.starts_with("IOGATE_")
+            || text.starts_with("NEXTEST")
+            || SCRUBBED.contains(&text.as_ref())
+        {
             command.env_remove(&name);
         }
     }
-    Program { command, limit: Duration::from_secs(60) }
+    Program {
+        command,
+        limit: Duration::from_secs(60),
+    }
 }
 
 impl Program {
@@ -69,9 +79,16 @@ impl Program {
     }
 
     /// The same call under another program, as in `strace -f PROGRAM …`.
-    pub(crate) fn under<A: AsRef<OsStr>>(self, wrapper: &str, args: impl IntoIterator<Item = A>) -> Self {
+    pub(crate) fn under<A: AsRef<OsStr>>(
+        self,
+        wrapper: &str,
+        args: impl IntoIterator<Item = A>,
+    ) -> Self {
         let mut outer = program(wrapper).args(args);
-        outer.command.arg(self.command.get_program()).args(self.command.get_args());
+        outer
+            .command
+            .arg(self.command.get_program())
+            .args(self.command.get_args());
         for (name, value) in self.command.get_envs() {
             match value {
                 Some(value) => outer.command.env(name, value),
@@ -91,10 +108,21 @@ impl Program {
         #[cfg(unix)]
         std::os::unix::process::CommandExt::process_group(&mut self.command, 0);
         let line = spell(&self.command);
-        let mut child = self.command.spawn().unwrap_or_else(|e| panic!("failed to start {line}: {e}"));
+        let mut child = self
+            .command
+            .spawn()
+            .unwrap_or_else(|e| panic!("failed to start {line}: {e}"));
         let stdout = Stream::follow(child.stdout.take());
         let stderr = Stream::follow(child.stderr.take());
-        Running { child, line, stdout, stderr, started: Instant::now(), limit: self.limit, ended: None }
+        Running {
+            child,
+            line,
+            stdout,
+            stderr,
+            started: Instant::now(),
+            limit: self.limit,
+            ended: None,
+        }
     }
 
     /// Runs it to its end; past its time it is killed and the test fails.
@@ -105,8 +133,10 @@ impl Program {
 }
 
 fn spell(command: &Command) -> String {
-    let words: Vec<OsString> =
-        std::iter::once(command.get_program()).chain(command.get_args()).map(OsStr::to_owned).collect();
+    let words: Vec<OsString> = std::iter::once(command.get_program())
+        .chain(command.get_args())
+        .map(OsStr::to_owned)
+        .collect();
     words.join(OsStr::new(" ")).to_string_lossy().into_owned()
 }
 
@@ -187,7 +217,9 @@ impl Running {
 
     /// Whether it has ended.
     pub(crate) fn over(&mut self) -> bool {
-        self.ended = self.ended.or_else(|| self.child.try_wait().expect("a child can be asked"));
+        self.ended = self
+            .ended
+            .or_else(|| self.child.try_wait().expect("a child can be asked"));
         self.ended.is_some()
     }
 
@@ -212,14 +244,23 @@ impl Running {
         while !self.over() {
             if self.started.elapsed() > self.limit {
                 let (line, said) = (self.line.clone(), self.stderr.so_far());
-                panic!("{line} ran for more than {:?}; stderr so far:\n{said}", self.limit);
+                panic!(
+                    "{line} ran for more than {:?}; stderr so far:\n{said}",
+                    self.limit
+                );
             }
             std::thread::sleep(Duration::from_millis(5));
         }
         let took = self.started.elapsed();
         let status = self.ended.expect("the loop above ends with it");
         let (stdout, stderr) = (self.stdout.all(), self.stderr.all());
-        Output { line: self.line.clone(), status, stdout, stderr, took }
+        Output {
+            line: self.line.clone(),
+            status,
+            stdout,
+            stderr,
+            took,
+        }
     }
 }
 
@@ -240,14 +281,20 @@ impl Output {
         let signal = std::os::unix::process::ExitStatusExt::signal(&self.status);
         #[cfg(not(unix))]
         let signal: Option<i32> = None;
-        self.status.code().unwrap_or_else(|| 128 + signal.unwrap_or(0))
+        self.status
+            .code()
+            .unwrap_or_else(|| 128 + signal.unwrap_or(0))
     }
 
     /// Fails the test unless it ended with `code`.
     #[track_caller]
     pub(crate) fn exits(self, code: i32) -> Self {
         let found = self.code();
-        assert!(found == code, "expected exit code {code}, found {found}\n{}", self.told());
+        assert!(
+            found == code,
+            "expected exit code {code}, found {found}\n{}",
+            self.told()
+        );
         self
     }
 
@@ -268,8 +315,17 @@ impl Output {
 
     /// Command, status and both streams, for a failing test.
     pub(crate) fn told(&self) -> String {
-        let Self { line, stdout, stderr, took, .. } = self;
-        format!("$ {line}\nexit {} after {took:?}\n--- stdout\n{stdout}\n--- stderr\n{stderr}", self.code())
+        let Self {
+            line,
+            stdout,
+            stderr,
+            took,
+            ..
+        } = self;
+        format!(
+            "$ {line}\nexit {} after {took:?}\n--- stdout\n{stdout}\n--- stderr\n{stderr}",
+            self.code()
+        )
     }
 }
 
@@ -278,7 +334,10 @@ impl Output {
 pub(crate) fn within_ten_seconds(what: &str, mut done: impl FnMut() -> bool) {
     let start = Instant::now();
     while !done() {
-        assert!(start.elapsed() < Duration::from_secs(10), "not within 10 s: {what}");
+        assert!(
+            start.elapsed() < Duration::from_secs(10),
+            "not within 10 s: {what}"
+        );
         std::thread::sleep(Duration::from_millis(100));
     }
 }

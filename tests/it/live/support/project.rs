@@ -72,15 +72,21 @@ impl Project {
              [profile.dev]\nopt-level = 1\ndebug = \"line-tables-only\"\n",
             root()
         );
-        let lock = fs::read_to_string(root().join("Cargo.lock")).expect("the lock file of this package");
+        let lock =
+            fs::read_to_string(root().join("Cargo.lock")).expect("the lock file of this package");
         let mut all: BTreeMap<&str, &str> = BTreeMap::from([
             ("Cargo.toml", manifest.as_str()),
             ("Cargo.lock", lock.as_str()),
             ("src/lib.rs", ""),
-            ("tests/gate.rs", "fn main() -> std::process::ExitCode {\n    iogate::main()\n}\n"),
+            (
+                "tests/gate.rs",
+                "fn main() -> std::process::ExitCode {\n    iogate::main()\n}\n",
+            ),
         ]);
         all.extend(files.iter().copied());
-        let project = Self { folder: shelter().join(name) };
+        let project = Self {
+            folder: shelter().join(name),
+        };
         project.write(&all);
         project
     }
@@ -96,7 +102,8 @@ impl Project {
     #[track_caller]
     pub(crate) fn put(&self, name: &str, text: &str) {
         let path = self.folder.join(name);
-        fs::create_dir_all(path.parent().expect("a file lies in a folder")).expect("a folder to write in");
+        fs::create_dir_all(path.parent().expect("a file lies in a folder"))
+            .expect("a folder to write in");
         fs::write(&path, text).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
     }
 
@@ -112,13 +119,19 @@ impl Project {
             return BTreeMap::new();
         }
         let files = super::disk::files_below(&folder).into_iter();
-        files.map(|f| (f.clone(), fs::read(&f).unwrap_or_default())).collect()
+        files
+            .map(|f| (f.clone(), fs::read(&f).unwrap_or_default()))
+            .collect()
     }
 
     /// Candidates of the harness and the command, parsed.
     pub(crate) fn pending(&self) -> Vec<serde_json::Value> {
-        let files = self.contents("target/iogate/pending");
-        let json = files.iter().filter(|(path, _)| path.extension().is_some_and(|e| e == "json"));
+        // Outside a workspace the state folder takes the place of the target folder.
+        let mut files = self.contents("target/iogate/pending");
+        files.extend(self.contents("state/iogate/pending"));
+        let json = files
+            .iter()
+            .filter(|(path, _)| path.extension().is_some_and(|e| e == "json"));
         json.map(|(path, text)| {
             serde_json::from_slice(text).unwrap_or_else(|e| panic!("{}: {e}", path.display()))
         })
@@ -128,11 +141,16 @@ impl Project {
     /// `[start, end]` of every pending session, in seconds.
     pub(crate) fn windows(&self) -> Vec<[f64; 2]> {
         let files = self.pending();
-        let sessions = files.iter().flat_map(|f| f["sessions"].as_array().expect("sessions").clone());
+        let sessions = files
+            .iter()
+            .flat_map(|f| f["sessions"].as_array().expect("sessions").clone());
         let mut windows: Vec<_> = sessions
             .map(|s| {
                 let start = s["session"]["started"].as_f64().expect("a start");
-                [start, start + s["session"]["seconds"].as_f64().expect("a length")]
+                [
+                    start,
+                    start + s["session"]["seconds"].as_f64().expect("a length"),
+                ]
             })
             .collect();
         windows.sort_by(|a, b| a[0].total_cmp(&b[0]));
@@ -152,6 +170,9 @@ impl Project {
     /// The gate's executable as cargo would start it for this project, without a build.
     #[track_caller]
     pub(crate) fn gate(&self) -> Program {
+        if !self.path("Cargo.toml").exists() {
+            self.put("Cargo.toml", "[workspace]\n");
+        }
         self.at(gate()).env("CARGO_MANIFEST_DIR", &self.folder)
     }
 
