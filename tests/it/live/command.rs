@@ -1,0 +1,199 @@
+//! `cargo iogate` as a person and a pipeline call it: usage, exit codes, JSON, colour.
+
+use crate::Case;
+use crate::live::support::cargo_iogate;
+use crate::live::support::command::Output;
+use crate::live::support::disk::LoopDisk;
+use crate::live::support::project::{Project, SMALL_PAIR};
+
+/// The tests of this module.
+pub(crate) const CASES: &[Case] = &[
+    Case::plain(
+        "command::help_and_version_are_the_same_however_it_is_called",
+        usage,
+    ),
+    Case::plain("command::a_wrong_flag_is_a_usage_error", wrong_flag),
+    Case::plain(
+        "command::a_broken_configuration_is_named_with_line_and_column",
+        broken_config,
+    ),
+    Case::needing(
+        "command::exit_codes_tell_what_happened_and_json_stays_json",
+        exit_codes,
+        &["root"],
+    ),
+    Case::needing(
+        "command::without_a_disk_in_ci_nothing_is_compared",
+        no_disk_in_ci,
+        &["root"],
+    ),
+    Case::plain("command::colour_follows_the_conventions", colour),
+    Case::plain(
+        "command::a_worse_last_word_is_not_hidden_by_a_filter_that_selects_nothing",
+        selects_nothing,
+    ),
+];
+
+/// A pair whose floor no disk reaches: `regressed` without a baseline.
+fn hopeless() -> String {
+    format!("{SMALL_PAIR}\n[gate]\nratio = {{ min = 1e6 }}\n")
+}
+
+fn usage() {
+    let line = |args: &[&str]| {
+        let help = cargo_iogate().args(args).run().success();
+        let line = help
+            .stdout
+            .lines()
+            .find(|l| l.to_lowercase().contains("usage"));
+        line.unwrap_or_else(|| panic!("no usage line\n{}", help.told()))
+            .to_owned()
+    };
+    let as_cargo = line(&["iogate", "--help"]);
+    assert!(as_cargo.contains("cargo iogate"), "{as_cargo}");
+    assert_eq!(line(&["--help"]), as_cargo);
+    for args in [&["-V"][..], &["iogate", "-V"], &["--version"]] {
+        let version = cargo_iogate().args(args).run().success().stdout;
+        assert!(
+            version.contains("iogate") && version.contains(env!("CARGO_PKG_VERSION")),
+            "{version}"
+        );
+    }
+}
+
+fn wrong_flag() {
+    let project = Project::bare("command-flag", &[]);
+    project
+        .iogate()
+        .args(["run", "--no-such-flag"])
+        .run()
+        .exits(2)
+        .says(&["--no-such-flag"]);
+    project.iogate().arg("no-such-command").run().exits(2);
+}
+
+fn broken_config() {
+    let project = Project::bare("command-config", &[("suites/small.toml", SMALL_PAIR)]);
+    for (text, words) in [
+        (
+            "strict = true\ngap = 30\n",
+            &["iogate.toml:2:", "gap", "30"][..],
+        ),
+        ("strikt = true\n", &["iogate.toml:1:1", "strikt", "strict"]),
+        ("strict = \n", &["iogate.toml:1:"]),
+    ] {
+        project.put(".config/iogate.toml", text);
+        let run = project
+            .iogate()
+            .args(["run", "--message-format", "json"])
+            .run()
+            .exits(1)
+            .says(words);
+        assert_json(&run);
+    }
+}
+
+/// Every line of stdout is one object with `type` and `schema`; returns the summary.
+#[track_caller]
+fn assert_json(run: &Output) -> Option<serde_json::Value> {
+    let mut summary = None;
+    for line in run.stdout.lines() {
+        let object: serde_json::Value = serde_json::from_str(line)
+            .unwrap_or_else(|e| panic!("not JSON ({e}): {line}\n{}", run.told()));
+        assert!(
+            object["type"].is_string() && object["schema"].is_u64(),
+            "{line}"
+        );
+        if object["type"] == "summary" {
+            assert_eq!(
+                object["exit_code"].as_i64(),
+                Some(i64::from(run.code())),
+                "{line}"
+            );
+            summary = Some(object);
+        }
+    }
+    summary
+}
+
+fn exit_codes() {
+    let disk = LoopDisk::ext4();
+    let project = Project::bare("command-codes", &[("suites/small.toml", SMALL_PAIR)]);
+    let run = |args: &[&str], ci: bool| {
+        let run = project
+            .iogate()
+            .args(["run", "--message-format", "json", "--disk"])
+            .arg(disk.path())
+            .args(args);
+        if ci {
+            run.env("CI", "true").run()
+        } else {
+            run.run()
+        }
+    };
+    let summary =
+        |run: Output| assert_json(&run).unwrap_or_else(|| panic!("no summary\n{}", run.told()));
+
+    let first = summary(run(&[], false).exits(0));
+    assert_eq!(
+        (first["no-baseline"].as_u64(), first["compared"].as_u64()),
+        (Some(1), Some(0)),
+        "{first}"
+    );
+    summary(run(&[], true).exits(4));
+    summary(run(&["nothing-like-this"], false).exits(4));
+    project
+        .iogate()
+        .args(["accept", "--provisional", "--disk"])
+        .arg(disk.path())
+        .run()
+        .success();
+    let compared = summary(run(&[], true).exits(0));
+    assert_eq!(compared["compared"].as_u64(), Some(1), "{compared}");
+    project.put("suites/small.toml", &hopeless());
+    let regressed = run(&[], false)
+        .exits(3)
+        .says(&["Error: ", "decided 1 of 1"]);
+    assert_eq!(summary(regressed)["regressed"].as_u64(), Some(1));
+}
+
+fn no_disk_in_ci() {
+    let project = Project::bare("command-no-disk", &[("suites/small.toml", SMALL_PAIR)]);
+    let run = project
+        .iogate()
+        .args(["run", "--message-format", "json"])
+        .env("CI", "true")
+        .run();
+    run.exits(4).says(&["--disk"]);
+}
+
+fn selects_nothing() {
+    let project = Project::bare("command-nothing", &[("suites/small.toml", SMALL_PAIR)]);
+    let run = project
+        .iogate()
+        .args(["run", "no-such-test", "--message-format", "json"])
+        .run()
+        .exits(4);
+    run.says(&["no-such-test"]);
+}
+
+fn colour() {
+    let project = Project::bare("command-colour", &[("suites/small.toml", SMALL_PAIR)]);
+    let escapes = |run: Output| format!("{}{}", run.stdout, run.stderr).contains('\u{1b}');
+    let help = || project.iogate().arg("--help");
+    assert!(!escapes(help().run()), "escapes in a pipe");
+    assert!(escapes(help().env("CARGO_TERM_COLOR", "always").run()));
+    assert!(escapes(
+        project
+            .iogate()
+            .args(["--color", "always", "run", "--help"])
+            .env("NO_COLOR", "1")
+            .run()
+    ));
+    assert!(!escapes(
+        help()
+            .env("NO_COLOR", "1")
+            .env("CARGO_TERM_COLOR", "auto")
+            .run()
+    ));
+}
