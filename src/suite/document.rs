@@ -331,7 +331,3 @@ fn read_name(field: Field<'_, '_>) -> Result<String, Fault> {
     }
     Ok(name.to_owned())
 }
-
-#[cfg(test)]
-#[path = "document_tests.rs"]
-mod tests;
