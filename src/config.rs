@@ -1,9 +1,20 @@
 //! Settings of a run from flags, variables and the two configuration files, in that order of precedence. Pure.
+//!
+//! Owns what the settings are; `keys` has one row for each, `resolve` puts the layers on top of each other. Whoever
+//! calls it reads the files and the environment.
+
+mod error;
+mod keys;
+mod resolve;
+
+pub use error::ConfigError;
+pub use keys::{INTERNAL_VARIABLES, variable};
+pub use resolve::{Origin, Resolved, Setting};
 
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::units::Bytes;
+use crate::units::{Bytes, GIB};
 
 /// Every setting, resolved.
 #[derive(Debug, Clone, PartialEq)]
@@ -40,6 +51,30 @@ pub struct Config {
     pub allow_overlay: bool,
     /// Test targets that use the harness.
     pub targets: Vec<String>,
+}
+
+impl Default for Config {
+    /// What holds where nothing is written.
+    fn default() -> Self {
+        Self {
+            disk: Vec::new(),
+            disk_name: None,
+            suites: None,
+            baselines: None,
+            destroy: None,
+            matching: Match::Identity,
+            require: None,
+            strict: false,
+            strict_medium: false,
+            max_write: Bytes(64 * GIB),
+            max_undecided: 3,
+            gap: Duration::from_secs(30),
+            update: Update::Auto,
+            allow_memory: false,
+            allow_overlay: false,
+            targets: Vec::new(),
+        }
+    }
 }
 
 /// Whether a baseline must be of this very disk.

@@ -10,6 +10,9 @@ use super::written::{Fault, Faults, quote};
 /// Most tests that lists of one suite may make. A slip of a zero would otherwise run for days.
 const MOST: usize = 200;
 
+/// Longest name of a test: what is made of it must fit into one file name of 255 bytes.
+const LONGEST_NAME: usize = 180;
+
 /// A test with one value for every key.
 #[derive(Debug)]
 pub(super) struct Draft<'w> {
@@ -24,8 +27,13 @@ pub(super) fn drafts<'w>(tests: &'w [WrittenTest], faults: &mut Faults) -> Optio
     let drafts: Vec<_> = tests.iter().flat_map(combinations).collect();
     let mut names = BTreeSet::new();
     for draft in &drafts {
+        let at = draft.picks.last_list().unwrap_or(draft.test.name_at);
+        if draft.name.len() > LONGEST_NAME {
+            let found = format!("a name of {} letters", draft.name.len());
+            let allowed = format!("at most {LONGEST_NAME} with the values of its lists");
+            faults.push(Fault::new(at, "test.name", found, allowed));
+        }
         if !names.insert(draft.name.as_str()) {
-            let at = draft.picks.last_list().unwrap_or(draft.test.name_at);
             let found = format!("a second test named {}", quote(&draft.name));
             faults.push(Fault::new(
                 at,

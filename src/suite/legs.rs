@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 
 use toml::de::DeValue;
 
-use super::keys::{self, LegAt, RW};
+use super::keys::{LegAt, RW};
+use super::readers;
 use super::values::Field;
 use super::written::{Fault, Faults, quote};
 use super::{Direction, Metric, NamedLeg, Rw};
@@ -84,10 +85,10 @@ fn one(field: Field<'_, '_>, faults: &mut Faults) -> Option<LegAt> {
         match key {
             "name" => name = faults.note(leg_name(entry)),
             "rw" => rw = faults.note(entry.word(&RW)),
-            "workers" => workers = faults.note(keys::workers(entry)),
-            "depth" => depth = faults.note(keys::depth(entry)),
-            "block" => block = faults.note(keys::block(entry)),
-            _ => size = faults.note(keys::size(entry)),
+            "workers" => workers = faults.note(readers::count(entry)),
+            "depth" => depth = faults.note(readers::depth(entry)),
+            "block" => block = faults.note(readers::block(entry)),
+            _ => size = faults.note(readers::size(entry)),
         }
     }
     let leg = NamedLeg {

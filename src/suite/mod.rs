@@ -13,7 +13,10 @@ mod gates;
 mod keys;
 mod legs;
 mod metric;
+mod readers;
 mod rules;
+#[cfg(test)]
+mod tests;
 mod values;
 mod workload;
 pub(crate) mod written;
@@ -24,7 +27,6 @@ pub use error::SuiteError;
 pub use workload::DEFAULT_SIZE;
 
 use std::collections::BTreeMap;
-use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -391,14 +393,5 @@ impl Rw {
             Self::Write | Self::RandWrite => Some(Direction::Write),
             Self::RandRw => None,
         }
-    }
-}
-
-impl fmt::Display for Direction {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Read => "read",
-            Self::Write => "write",
-        })
     }
 }

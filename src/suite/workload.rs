@@ -1,8 +1,6 @@
 //! What follows from a workload: the figures it yields, and whether this version can measure it.
 
-use super::{
-    Direction, EngineKind, Flush, LegLength, Legs, Metric, MetricKind, On, Rw, Workload, WriteMode,
-};
+use super::{Direction, EngineKind, Flush, Legs, Metric, MetricKind, On, Rw, Workload, WriteMode};
 use crate::units::Bytes;
 
 /// Extent per worker when the file does not say; only this default may be raised by the plan.
@@ -100,15 +98,6 @@ impl Workload {
             (self.disks > 1, "disks"),
         ];
         later.into_iter().find(|&(now, _)| now).map(|(_, key)| key)
-    }
-
-    /// Bytes of a leg, when the file fixes them.
-    #[must_use]
-    pub fn leg_bytes(&self) -> Option<Bytes> {
-        match self.leg {
-            Some(LegLength::Bytes(bytes)) => Some(bytes),
-            _ => None,
-        }
     }
 }
 

@@ -53,6 +53,9 @@ impl Fault {
 pub(crate) struct Faults(Vec<Fault>);
 
 impl Faults {
+    /// Faults of one text that are told one by one.
+    const MOST: usize = 100;
+
     pub(crate) fn push(&mut self, fault: Fault) {
         self.0.push(fault);
     }
@@ -83,6 +86,17 @@ impl Faults {
             if !same_place.into_iter().any(|f| *f == fault) {
                 seen.push(fault);
             }
+        }
+        if seen.len() > Self::MOST {
+            let at = seen[Self::MOST].at;
+            let found = format!("{} more faults from here on", seen.len() - Self::MOST);
+            seen.truncate(Self::MOST);
+            seen.push(Fault::new(
+                at,
+                "",
+                found,
+                "none; the first ones may be their cause",
+            ));
         }
         seen
     }
