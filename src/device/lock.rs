@@ -41,6 +41,16 @@ impl DiskLock {
     }
 }
 
+impl Drop for DiskLock {
+    /// Closing alone would leave the lock with a child that was forked and has not yet called exec.
+    fn drop(&mut self) {
+        for file in &self.held {
+            // The descriptor is closed next, which frees it too.
+            let _ = file.unlock();
+        }
+    }
+}
+
 /// Why the disk was not locked.
 #[derive(Debug, thiserror::Error)]
 pub enum LockError {

@@ -44,7 +44,7 @@ fn the_same_disk_under_another_node_is_the_same_and_another_disk_is_not() {
     let second = seen(&other).unwrap().raw;
     assert_ne!(before.hash("s"), second.hash("s"));
     run("umount", &[b.path("a").to_str().unwrap()]).unwrap();
-    run("losetup", &["--detach", &first]).unwrap();
+    b.detach(&first);
     let third = b.attach("spacer", 8 * MIB, &[]);
     let again = b.attach_file(&b.path("0.img"), &[]);
     let point = b.mount(&[&again], "c");
@@ -110,17 +110,21 @@ fn sectors_of_4096_bytes_show_in_the_alignment_of_ext4_and_xfs() {
 
 #[test]
 fn btrfs_shows_its_devices_its_own_read_ahead_and_a_subvolume_the_same_disk() {
+    // The kernel remembers the devices of a UUID it has seen: a fixed one would meet its own past.
+    let uuid = fs::read_to_string("/proc/sys/kernel/random/uuid").unwrap();
+    let uuid = uuid.trim();
     let Some(mut b) = Bench::new() else { return };
     let one = b.attach("1", 256 * MIB, &[]);
     let two = b.attach("2", 256 * MIB, &[]);
     run(
         "mkfs.btrfs",
         &[
-            "-q", "-L", "pool", "-U", UUID, "-d", "raid0", "-m", "raid1", &one, &two,
+            "-q", "-L", "pool", "-U", uuid, "-d", "raid0", "-m", "raid1", &one, &two,
         ],
     )
     .unwrap();
-    let point = b.mount(&[&one], "pool");
+    let both = format!("device={one},device={two}");
+    let point = b.mount(&["-o", &both, &one], "pool");
     let sub = point.join("sub");
     run(
         "btrfs",
@@ -138,7 +142,7 @@ fn btrfs_shows_its_devices_its_own_read_ahead_and_a_subvolume_the_same_disk() {
         assert!(fs.copy_on_write);
         assert_eq!(
             (fs.uuid.as_deref(), fs.label.as_deref()),
-            (Some(UUID), Some("pool"))
+            (Some(uuid), Some("pool"))
         );
         assert_eq!(l.mount_point_of_its_own, dir == &point);
     }

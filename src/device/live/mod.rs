@@ -98,6 +98,12 @@ impl Bench {
         node
     }
 
+    /// Detached once: its number may be another's a moment later.
+    fn detach(&mut self, node: &str) {
+        self.loops.retain(|n| n != node);
+        run("losetup", &["--detach", node]).unwrap();
+    }
+
     fn mount(&mut self, args: &[&str], point: &str) -> PathBuf {
         let point = self.path(point);
         fs::create_dir_all(&point).unwrap();

@@ -127,7 +127,7 @@ fn only_an_idle_empty_device_named_twice_may_be_overwritten() {
     may_destroy(&roots, path, path).unwrap();
     let over = b.attach_file(path, &[]);
     says(node_name(&over));
-    run("losetup", &["--detach", &over]).unwrap();
+    b.detach(&over);
     run("mkswap", &["-q", &node]).unwrap();
     says("swap");
     run("mkfs.btrfs", &["-q", "-f", &node]).unwrap();
