@@ -74,7 +74,7 @@ fn on_device(roots: &Roots, kind: &str, top: &Layer, mut label: Label) -> Told {
             let missing = label
                 .uuid
                 .is_none()
-                .then(|| format!("no superblock of {kind} on {}", top.name));
+                .then(|| format!("no UUID of {kind} on {}", top.name));
             Told { label, missing }
         }
         Err(why) => {
@@ -116,7 +116,9 @@ pub(crate) fn open_node(roots: &Roots, layer: &Layer) -> Result<File, String> {
 fn asked(dir: &File) -> Label {
     let label = sys::fs_label(dir).unwrap_or_default();
     Label {
-        uuid: sys::fs_uuid(dir).ok().map(|u| superblock::uuid_text(&u)),
+        uuid: sys::fs_uuid(dir)
+            .ok()
+            .and_then(|u| superblock::uuid_text(&u)),
         label: (!label.is_empty()).then(|| String::from_utf8_lossy(&label).into_owned()),
     }
 }

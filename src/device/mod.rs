@@ -49,7 +49,7 @@ mod live;
 mod trees;
 
 pub use destroy::may_destroy;
-pub use identity::{RawIdentity, identity};
+pub use identity::{RawIdentity, Visible, identity};
 pub use lock::{Busy, DiskLock, Holder, LockError, try_lock};
 pub use look::{LookOptions, Looked, look};
 pub use refusal::{Refusal, check_space, reserve, space};

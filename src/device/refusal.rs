@@ -138,7 +138,7 @@ pub enum Refusal {
     },
     /// A block device that this user cannot read.
     #[error(
-        "{} cannot be read: {source}. Run as root or as a member of the group that owns it",
+        "{} cannot be read: {source}. Run as root or as a member of the group that owns it; a container must be given the device",
         path.display()
     )]
     Unreadable {

@@ -124,13 +124,16 @@ pub(crate) fn label(device: &File, kind: &str) -> io::Result<Option<Label>> {
     }
     label.truncate(label.iter().position(|b| *b == 0).unwrap_or(label_len));
     Ok(Some(Label {
-        uuid: Some(uuid_text(&uuid)),
+        uuid: uuid_text(&uuid),
         label: (!label.is_empty()).then(|| String::from_utf8_lossy(&label).into_owned()),
     }))
 }
 
-/// `8-4-4-4-12`, lower case.
-pub(crate) fn uuid_text(uuid: &[u8; 16]) -> String {
+/// `8-4-4-4-12`, lower case; `None` for all zeros, which images made without one share.
+pub(crate) fn uuid_text(uuid: &[u8; 16]) -> Option<String> {
+    if *uuid == [0; 16] {
+        return None;
+    }
     let mut out = String::with_capacity(36);
     for (i, byte) in uuid.iter().enumerate() {
         if matches!(i, 4 | 6 | 8 | 10) {
@@ -138,7 +141,7 @@ pub(crate) fn uuid_text(uuid: &[u8; 16]) -> String {
         }
         out.push_str(&format!("{byte:02x}"));
     }
-    out
+    Some(out)
 }
 
 fn has(device: &File, at: u64, bytes: &[u8]) -> io::Result<bool> {
@@ -216,6 +219,12 @@ mod tests {
             assert_eq!(found.uuid.as_deref(), Some(text), "{kind}");
             assert_eq!(found.label.as_deref(), Some("ref"), "{kind}");
         }
+    }
+
+    #[test]
+    fn a_uuid_of_zeros_is_none() {
+        let found = label(&image(1 << 20, &[(0, b"XFSB")]), "xfs").unwrap();
+        assert_eq!(found, Some(Label::default()));
     }
 
     #[test]
