@@ -57,7 +57,7 @@ pub struct Identity {
     pub size: Bytes,
     /// File system type, or `raw`.
     pub filesystem: String,
-    /// What identifies it: `serial`, `wwid`, `fs-uuid`, `label`, or `none`.
+    /// What identifies it: `wwid`, `serial`, `label` (with the UUID), `fs-uuid`, `source` (what is mounted), or `none`.
     pub by: String,
     /// Random salt, hex.
     pub salt: String,
@@ -91,7 +91,7 @@ pub struct FileSystem {
 pub struct Layer {
     /// Kernel name as under /sys/class/block: `nvme0n1p1`, `loop7`, `md0`.
     pub name: String,
-    /// `major:minor`.
+    /// `major:minor`; empty for the hidden paths of an NVMe multipath disk, which have none.
     pub dev: String,
     /// What it is.
     pub kind: LayerKind,
