@@ -186,7 +186,7 @@ fn terminated() {
 
 fn interrupted() {
     let slow = Slow::new("turns-int", "engine = \"psync\"");
-    let run = slow
+    let mut running = slow
         .project
         .iogate()
         .args(["run", "--message-format", "json", "--disk"])
