@@ -79,6 +79,8 @@ cgroup_version() {
   else echo none; fi
 }
 
+max_of() { if [[ $1 == 0 ]]; then echo max; else echo "$1"; fi; }
+
 throttle() {   # LOOP READ_BPS WRITE_BPS, 0 for no limit; a number left by an earlier owner of the loop device goes too
   local dev; dev=$(dev_of "$1")
   case $(cgroup_version) in
@@ -89,7 +91,7 @@ throttle() {   # LOOP READ_BPS WRITE_BPS, 0 for no limit; a number left by an ea
          grep -qw io "$CGROUP/cgroup.subtree_control" || { echo +io >"$CGROUP/cgroup.subtree_control"; touch "$RUN/.io"; }
          mkdir "$GROUP"
        fi
-       echo "$dev rbps=${2/#%0/max} wbps=${3/#%0/max}" >"$GROUP/io.max" ;;
+       echo "$dev rbps=$(max_of "$2") wbps=$(max_of "$3")" >"$GROUP/io.max" ;;
   esac
 }
 

@@ -168,6 +168,7 @@ fn json() {
         .env("IOGATE_DISK", disk.path())
         .run()
         .success();
+    assert!(run.stdout.lines().count() > 2, "{}", run.told());
     for line in run.stdout.lines() {
         let parsed: Result<serde_json::Value, _> = serde_json::from_str(line);
         assert!(parsed.is_ok(), "not JSON: {line:?}\n{}", run.told());

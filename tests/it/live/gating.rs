@@ -203,6 +203,7 @@ fn accept_twice() {
     measured(&project, &disk);
     accept(&project, &disk).run().success();
     let before = project.contents("baselines");
+    assert_eq!(before.len(), 1);
     accept(&project, &disk).run().success();
     assert_eq!(project.contents("baselines"), before);
 }
@@ -212,6 +213,7 @@ fn killed_accept() {
     measured(&project, &disk);
     accept(&project, &disk).run().success();
     let old = project.contents("baselines");
+    assert_eq!(old.len(), 1);
     for delay in [0, 2, 5, 10] {
         a_candidate(&project, &disk);
         let mut running = accept(&project, &disk).start();

@@ -127,7 +127,8 @@ fn opens_nothing() {
         &trace.to_string_lossy(),
     ]
     .map(str::to_owned);
-    list.under("strace", traced).run().success();
+    let listed = list.under("strace", traced).run().success();
+    assert_eq!(names(&listed.stdout).len(), 5);
     let trace = std::fs::read_to_string(trace).expect("a trace");
     let mount = disk.path().to_string_lossy().into_owned();
     let touched: Vec<&str> = trace
@@ -166,6 +167,12 @@ fn a_thousand() {
 
 fn closed_pipe() {
     let project = suites("list-pipe");
+    let list = project
+        .gate()
+        .args(["--list", "--format", "terse"])
+        .run()
+        .success();
+    assert_eq!(names(&list.stdout).len(), 5, "nothing to cut short");
     let shell = "\"$0\" --list --format terse | head -c0; exit \"${PIPESTATUS[0]}\"";
     let run = project.gate().under("bash", ["-c", shell]).run();
     assert!(

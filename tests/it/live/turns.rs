@@ -1,5 +1,7 @@
 //! Several processes and one disk: they take turns, and a dead one leaves nothing behind.
 
+use std::time::{Duration, Instant};
+
 use nix::sys::signal::Signal;
 
 use crate::Case;
@@ -88,23 +90,25 @@ impl Slow {
     }
 
     /// Waits until the layout is under way: bytes are written, few are read.
-    fn in_layout(&self) {
-        let before = self.disk.traffic().1;
-        within_ten_seconds("the layout has begun", || {
-            self.disk.traffic().1 > before + (4 << 20)
-        });
+    fn in_layout(&self, running: &mut Running) {
+        self.until(running, "the layout", || self.disk.traffic().1);
     }
 
     /// Waits until a leg is under way: only legs read this much.
-    fn in_leg(&self) {
-        let before = self.disk.traffic().0;
-        let start = std::time::Instant::now();
-        while self.disk.traffic().0 < before + (12 << 20) {
+    fn in_leg(&self, running: &mut Running) {
+        self.until(running, "a leg", || self.disk.traffic().0);
+    }
+
+    /// Waits until `count` has grown by more than mounting or looking around would move it.
+    fn until(&self, running: &mut Running, what: &str, count: impl Fn() -> u64) {
+        let (before, start) = (count(), Instant::now());
+        while count() < before + (12 << 20) {
+            assert!(!running.over(), "it ended before {what} began");
             assert!(
                 start.elapsed().as_secs() < 60,
-                "no leg began within a minute"
+                "{what} has not begun within a minute"
             );
-            std::thread::sleep(std::time::Duration::from_millis(50));
+            std::thread::sleep(Duration::from_millis(50));
         }
     }
 
@@ -139,16 +143,16 @@ impl Slow {
 fn killed_in_layout(name: &str, engine: &str) {
     let slow = Slow::new(name, engine);
     let before = free(slow.disk.path());
-    let running = slow.gate().start();
-    slow.in_layout();
+    let mut running = slow.gate().start();
+    slow.in_layout(&mut running);
     slow.killed(running, before);
 }
 
 fn killed_in_leg(name: &str, engine: &str) {
     let slow = Slow::new(name, engine);
     let before = free(slow.disk.path());
-    let running = slow.gate().start();
-    slow.in_leg();
+    let mut running = slow.gate().start();
+    slow.in_leg(&mut running);
     slow.killed(running, before);
 }
 
@@ -170,8 +174,8 @@ fn killed_in_leg_uring() {
 
 fn terminated() {
     let slow = Slow::new("turns-term", "engine = \"psync\"");
-    let running = slow.gate().start();
-    slow.in_leg();
+    let mut running = slow.gate().start();
+    slow.in_leg(&mut running);
     running.signal(Signal::SIGTERM);
     let ended = running.wait();
     assert_ne!(ended.code(), 0, "{}", ended.told());
@@ -182,15 +186,15 @@ fn terminated() {
 
 fn interrupted() {
     let slow = Slow::new("turns-int", "engine = \"psync\"");
-    let run = slow
+    let mut running = slow
         .project
         .iogate()
         .args(["run", "--message-format", "json", "--disk"])
         .arg(slow.disk.path())
         .start();
-    slow.in_leg();
-    run.signal(Signal::SIGINT);
-    let ended = run.wait().exits(130);
+    slow.in_leg(&mut running);
+    running.signal(Signal::SIGINT);
+    let ended = running.wait().exits(130);
     assert!(ended.stdout.contains("\"interrupted\""), "{}", ended.told());
     assert!(crate::live::support::disk::files_below(slow.disk.path()).is_empty());
 }

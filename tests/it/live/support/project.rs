@@ -93,6 +93,7 @@ impl Project {
 
     #[track_caller]
     fn write(&self, files: &BTreeMap<&str, &str>) {
+        fs::create_dir_all(&self.folder).expect("a folder for the project");
         for (name, text) in files {
             self.put(name, text);
         }
