@@ -16,6 +16,8 @@ const DEFAULT_EXTENT: u64 = 4 * GIB;
 const TRIAL_EXTENT: u64 = 256 * MIB;
 /// Largest request: one registered buffer of io_uring holds no more.
 const MAX_BLOCK: u64 = GIB;
+/// Largest queue io_uring makes (`IORING_MAX_ENTRIES`).
+const MAX_DEPTH: u32 = 32768;
 /// Rounds measured and dropped first.
 const WARM_UP: u32 = 2;
 /// Rounds to keep.
@@ -59,6 +61,7 @@ pub fn plan(test: &Test, facts: &Facts, ask: &Ask) -> Planned {
 fn make(test: &Test, facts: &Facts, ask: &Ask) -> Result<Plan, No> {
     let work = &test.workload;
     not_yet(work)?;
+    in_flight(work)?;
     let source = source(work, facts)?;
     let alignment = alignment(work, facts, &source)?;
     let random = rws(work).iter().any(|rw| rw.is_random());
@@ -128,6 +131,24 @@ fn not_yet(work: &Workload) -> Result<(), No> {
     } else {
         Ok(())
     }
+}
+
+/// What an engine cannot keep in flight is never silently less.
+fn in_flight(work: &Workload) -> Result<(), No> {
+    let why = match (work.engine, work.depth, work.workers) {
+        (_, 0, _) | (_, _, 0) => "`depth` and `workers` are at least 1".to_owned(),
+        (EngineKind::Psync, 2.., _) => {
+            format!(
+                "psync keeps one request in flight, and `depth` is {}; write `engine = \"io_uring\"`",
+                work.depth
+            )
+        }
+        (EngineKind::IoUring, depth, _) if depth > MAX_DEPTH => {
+            format!("io_uring queues at most {MAX_DEPTH} requests, and `depth` is {depth}")
+        }
+        _ => return Ok(()),
+    };
+    Err(No::Refuse(why))
 }
 
 fn rws(work: &Workload) -> Vec<Rw> {
@@ -441,7 +462,7 @@ fn key(work: &Workload, plan: &Plan) -> WorkloadKey {
 }
 
 /// Bytes in the largest unit that divides them: two different sizes never read alike.
-fn exact(bytes: u64) -> String {
+pub(crate) fn exact(bytes: u64) -> String {
     let units = [(1 << 40, "TiB"), (GIB, "GiB"), (MIB, "MiB"), (KIB, "KiB")];
     let fitting = units
         .into_iter()

@@ -8,6 +8,7 @@ mod make;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use make::exact;
 pub use make::plan;
 
 use serde::{Deserialize, Serialize};

@@ -358,3 +358,17 @@ fn the_key_tells_every_size_apart() {
     test.workload.size = Some(Bytes(GIB + MIB));
     assert_eq!(runs(&test, &facts(), &ask()).key["size"], "1025 MiB");
 }
+
+#[test]
+fn a_depth_the_engine_cannot_keep_is_refused() {
+    let mut test = test();
+    for (engine, depth, word) in [
+        (EngineKind::Psync, 8, "write `engine = \"io_uring\"`"),
+        (EngineKind::IoUring, 40_000, "at most 32768"),
+        (EngineKind::IoUring, 0, "at least 1"),
+    ] {
+        (test.workload.engine, test.workload.depth) = (engine, depth);
+        let why = refusal(&test, &facts(), &ask());
+        assert!(why.contains(word), "{why}");
+    }
+}
