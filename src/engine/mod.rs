@@ -28,6 +28,8 @@ mod psync;
 #[cfg(target_os = "linux")]
 mod scratch;
 #[cfg(target_os = "linux")]
+mod tally;
+#[cfg(target_os = "linux")]
 mod uring;
 #[cfg(target_os = "linux")]
 mod worker;

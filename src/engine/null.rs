@@ -3,7 +3,8 @@
 use std::fs::File;
 
 use super::buffer::Pool;
-use super::worker::{Engine, Tally, Work};
+use super::tally::Tally;
+use super::worker::{Engine, Work};
 use crate::sample::MeasureError;
 use crate::suite::Direction;
 

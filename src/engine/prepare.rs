@@ -2,6 +2,7 @@
 
 use super::runs::{file_sizes, spaces};
 use super::session::{DRAIN_SHARE, Run, median};
+use crate::plan::MOST_REQUESTS;
 use crate::sample::{Layout, MeasureError};
 use crate::suite::{Cache, Direction};
 use crate::units::{Bytes, MIB};
@@ -10,8 +11,6 @@ use crate::units::{Bytes, MIB};
 const FLUSHES: usize = 5;
 /// Requests of a leg for each one in flight, at least.
 const LEAST_REQUESTS: u64 = 50;
-/// Requests of a leg at most: their offsets are made before the clock and held in memory.
-pub(super) const MOST_REQUESTS: u64 = 1 << 24;
 /// Steps in which a short leg grows towards its aim.
 const STEPS: u32 = 12;
 /// Times the bytes of a write leg double because of its drain.

@@ -5,7 +5,8 @@ use std::io;
 use std::os::unix::fs::FileExt;
 
 use super::buffer::Pool;
-use super::worker::{Engine, Tally, Work};
+use super::tally::Tally;
+use super::worker::{Engine, Work};
 use crate::sample::MeasureError;
 use crate::suite::Direction;
 

@@ -12,7 +12,8 @@ use rustix::io::Errno;
 
 use super::buffer::Pool;
 use super::psync::whole;
-use super::worker::{Engine, Tally, Work};
+use super::tally::Tally;
+use super::worker::{Engine, Work};
 use crate::sample::MeasureError;
 use crate::suite::Direction;
 

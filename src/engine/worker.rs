@@ -1,24 +1,17 @@
-//! Workers: threads that start together, one engine and one pool each, and the tally of what they did.
+//! Workers: threads that start together, with one engine and one pool each.
 
 use std::fs::File;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex, PoisonError};
-use std::time::Instant;
 
-use hdrhistogram::Histogram;
 use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::time::TimeValLike;
 
+use super::LegTally;
 use super::buffer::Pool;
-use super::{Interrupt, LegTally, latencies};
+use super::tally::{Clock, Shared, Tally, sum};
 use crate::sample::MeasureError;
 use crate::suite::Direction;
-use crate::units::{Bytes, Nanos};
-
-/// Length of an interval of the series.
-const INTERVAL: u64 = 100_000_000;
-/// Intervals made room for before the clock.
-const INTERVALS: usize = 1024;
+use crate::units::Nanos;
 
 /// One way to issue requests. The caller guards: offsets lie in the file and fit the alignment, the file is open in the
 /// leg's mode, the pool was touched.
@@ -54,10 +47,7 @@ pub(super) struct Work<'a> {
 impl Work<'_> {
     /// Whether to issue no more: somebody failed, a signal came, or the leg took too long by the time `now`.
     pub(super) fn over(&self, now: u64) -> bool {
-        let shared = self.shared;
-        now >= shared.until.load(Ordering::Relaxed)
-            || shared.stop.load(Ordering::Relaxed)
-            || shared.interrupt.raised().is_some()
+        self.shared.over(now)
     }
 
     /// `read` or `write`, for errors.
@@ -66,102 +56,6 @@ impl Work<'_> {
             Direction::Read => "read",
             Direction::Write => "write",
         }
-    }
-}
-
-/// What the workers of a leg share.
-pub(super) struct Shared<'a> {
-    interrupt: &'a Interrupt,
-    stop: AtomicBool,
-    limit: u64,
-    /// When the leg ends whatever is left; set by the first to start.
-    until: AtomicU64,
-    /// When the first of them ended.
-    first_end: AtomicU64,
-}
-
-impl<'a> Shared<'a> {
-    pub(super) fn new(interrupt: &'a Interrupt, limit: Nanos) -> Self {
-        Self {
-            interrupt,
-            stop: AtomicBool::new(false),
-            limit: limit.0,
-            until: AtomicU64::new(u64::MAX),
-            first_end: AtomicU64::new(u64::MAX),
-        }
-    }
-}
-
-/// The monotonic clock, in nanoseconds since it was made.
-#[derive(Clone, Copy)]
-pub(super) struct Clock(Instant);
-
-impl Clock {
-    pub(super) fn new() -> Self {
-        Self(Instant::now())
-    }
-
-    pub(super) fn now(self) -> u64 {
-        // 584 years fit.
-        self.0.elapsed().as_nanos() as u64
-    }
-}
-
-/// What one worker did.
-pub(super) struct Tally<'a> {
-    shared: &'a Shared<'a>,
-    start: u64,
-    end: u64,
-    bytes: u64,
-    moved: u64,
-    requests: u64,
-    series: Vec<u64>,
-    latency: Histogram<u64>,
-}
-
-impl<'a> Tally<'a> {
-    fn new(shared: &'a Shared<'a>) -> Self {
-        Self {
-            shared,
-            start: 0,
-            end: 0,
-            bytes: 0,
-            moved: 0,
-            requests: 0,
-            series: vec![0; INTERVALS],
-            latency: latencies(),
-        }
-    }
-
-    /// The first request is about to be issued.
-    pub(super) fn begin(&mut self, now: u64) {
-        (self.start, self.end) = (now, now);
-        self.shared
-            .until
-            .fetch_min(now + self.shared.limit, Ordering::Relaxed);
-    }
-
-    /// A request issued at one time returned `bytes` at another. What ends after the first worker did is not part of
-    /// the rate: fewer workers are then at it.
-    pub(super) fn done(&mut self, issued: u64, now: u64, bytes: u64) {
-        self.moved += bytes;
-        self.end = now;
-        if now > self.shared.first_end.load(Ordering::Relaxed) {
-            return;
-        }
-        self.bytes += bytes;
-        self.requests += 1;
-        self.latency
-            .saturating_record(now.saturating_sub(issued).max(1));
-        let interval = (now.saturating_sub(self.start) / INTERVAL) as usize;
-        if interval >= self.series.len() {
-            self.series.resize(interval + INTERVALS, 0);
-        }
-        self.series[interval] += bytes;
-    }
-
-    fn finish(&mut self) {
-        self.shared.first_end.fetch_min(self.end, Ordering::Relaxed);
     }
 }
 
@@ -192,7 +86,7 @@ pub(super) fn run(
         }
         gate.wait_for(threads.len());
         if failed.is_some() {
-            shared.stop.store(true, Ordering::Relaxed);
+            shared.stop();
         }
         let before = cpu();
         gate.open();
@@ -206,7 +100,7 @@ pub(super) fn run(
             }),
         }
     })?;
-    shared.interrupt.check()?;
+    shared.check()?;
     let mut tallies = Vec::with_capacity(results.len());
     for result in results {
         match result {
@@ -278,43 +172,15 @@ fn labour<'a>(
     let mut tally = Tally::new(shared);
     let ready = worker.engine.ready(work.file, &mut worker.pool);
     if ready.is_err() {
-        shared.stop.store(true, Ordering::Relaxed);
+        shared.stop();
     }
     gate.pass();
     let done = ready.and_then(|()| worker.engine.go(work, &mut worker.pool, &mut tally));
     tally.finish();
     if done.is_err() {
-        shared.stop.store(true, Ordering::Relaxed);
+        shared.stop();
     }
     done.map(|()| tally)
-}
-
-fn sum(tallies: &[Tally<'_>], shared: &Shared<'_>) -> LegTally {
-    let start = tallies.iter().map(|t| t.start).min().unwrap_or(0);
-    let last = tallies.iter().map(|t| t.end).max().unwrap_or(0);
-    let end = shared.first_end.load(Ordering::Relaxed).min(last);
-    let time = end.saturating_sub(start);
-    let mut series = vec![0; (time / INTERVAL) as usize];
-    let mut latency = latencies();
-    for tally in tallies {
-        series
-            .iter_mut()
-            .zip(&tally.series)
-            .for_each(|(sum, bytes)| *sum += bytes);
-        // Equal constant bounds: adding cannot fail.
-        let _ = latency.add(&tally.latency);
-    }
-    LegTally {
-        bytes: Bytes(tallies.iter().map(|t| t.bytes).sum()),
-        time: Nanos(time),
-        moved: Bytes(tallies.iter().map(|t| t.moved).sum()),
-        tail: Nanos(last - end),
-        requests: tallies.iter().map(|t| t.requests).sum(),
-        cpu_user: Nanos(0),
-        cpu_system: Nanos(0),
-        series,
-        latency,
-    }
 }
 
 /// User and system time of the process, in nanoseconds. Split by ticks, so only their sum is exact.
@@ -344,32 +210,7 @@ fn pin(cpu: usize) {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn what_ends_after_the_first_worker_is_moved_but_not_in_the_rate() {
-        let interrupt = Interrupt::new();
-        let shared = Shared::new(&interrupt, Nanos(1_000_000_000));
-        let mut quick = Tally::new(&shared);
-        quick.begin(100);
-        quick.done(100, 250_000_100, 4096);
-        quick.finish();
-        let mut slow = Tally::new(&shared);
-        slow.begin(200);
-        slow.done(200, 150_000_200, 4096);
-        slow.done(150_000_200, 400_000_000, 4096);
-        slow.finish();
-        let leg = sum(&[quick, slow], &shared);
-        assert_eq!(
-            (leg.bytes, leg.moved, leg.requests),
-            (Bytes(8192), Bytes(12288), 2)
-        );
-        assert_eq!(
-            (leg.time, leg.tail),
-            (Nanos(250_000_000), Nanos(149_999_900))
-        );
-        assert_eq!(leg.series, [0, 4096], "incomplete intervals are left out");
-        assert_eq!(leg.latency.len(), 2);
-    }
+    use crate::engine::Interrupt;
 
     #[test]
     fn an_engine_that_cannot_get_ready_does_not_leave_the_others_waiting() {

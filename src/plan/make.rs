@@ -2,7 +2,10 @@
 
 use std::path::PathBuf;
 
-use super::{Ask, DataPlan, FlushPlan, LegPlan, NOT_YET, Plan, Planned, Source, WorkloadKey};
+use super::key::{exact, key};
+use super::{
+    Ask, DataPlan, FlushPlan, LegPlan, MOST_REQUESTS, NOT_YET, Plan, Planned, Source, WorkloadKey,
+};
 use crate::facts::{Facts, TargetKind};
 use crate::suite::{
     Block, Cache, Data, Direction, EngineKind, Flush, LegLength, Legs, On, Proof, Rw, Scratch,
@@ -301,6 +304,13 @@ fn legs(work: &Workload, facts: &Facts, ask: &Ask, block: Bytes) -> Result<Vec<L
         )));
     }
     let step = block.0 * u64::from(work.workers.max(1));
+    if let Some(leg) = written.filter(|leg| leg.0 / block.0 > MOST_REQUESTS) {
+        return Err(No::Refuse(format!(
+            "a leg of {} in blocks of {} has more than {MOST_REQUESTS} requests; shorten `leg` or raise `block`",
+            exact(leg.0),
+            exact(block.0)
+        )));
+    }
     let leg = |(i, rw): (usize, Rw)| {
         let Some(direction) = rw.direction() else {
             return Err(No::Skip(NOT_YET.to_owned()));
@@ -407,68 +417,4 @@ fn times(plan: &mut Plan, test: &Test) {
         .sum::<u64>();
     let measuring = round.saturating_mul(rounds).min(plan.budget.0);
     plan.expected = Nanos(laying + open + measuring);
-}
-
-/// What a baseline must share, in words that never round.
-fn key(work: &Workload, plan: &Plan) -> WorkloadKey {
-    let engine = match plan.engine {
-        EngineKind::Psync => "psync",
-        EngineKind::Mmap => "mmap",
-        EngineKind::IoUring => "io_uring",
-        EngineKind::Null => "null",
-    };
-    let cache = match plan.cache {
-        Cache::Direct => "direct",
-        Cache::Buffered => "buffered",
-    };
-    let flush = match plan.flush {
-        FlushPlan::End => "end",
-        FlushPlan::None => "none",
-    };
-    let data = match plan.data {
-        DataPlan::Random => "random".to_owned(),
-        DataPlan::Zero => "zero".to_owned(),
-        DataPlan::ZeroTail(bytes) => {
-            format!("{bytes} of {} zeros", exact(plan.block.0.min(4 * KIB)))
-        }
-    };
-    let legs: Vec<&str> = plan.legs.iter().map(|l| l.rw.word()).collect();
-    let leg = match work.leg {
-        Some(LegLength::Bytes(bytes)) => exact(bytes.0),
-        Some(LegLength::Time(_)) | None => {
-            format!("{} s", plan.legs.first().map_or(0.0, |l| l.aim.seconds()))
-        }
-    };
-    let source = match plan.source {
-        Source::Scratch(_) if plan.two_files => "two scratch files",
-        Source::Scratch(_) => "scratch",
-        Source::Existing(_) => "existing",
-        Source::Nowhere => "none",
-    };
-    let words = [
-        ("block", exact(plan.block.0)),
-        ("cache", cache.to_owned()),
-        ("data", data),
-        ("depth", plan.depth.to_string()),
-        ("engine", engine.to_owned()),
-        ("flush", flush.to_owned()),
-        ("leg", leg),
-        ("legs", legs.join(", ")),
-        ("size", exact(plan.extent.0)),
-        ("source", source.to_owned()),
-        ("workers", plan.workers.to_string()),
-    ];
-    words.into_iter().map(|(k, v)| (k.to_owned(), v)).collect()
-}
-
-/// Bytes in the largest unit that divides them: two different sizes never read alike.
-pub(crate) fn exact(bytes: u64) -> String {
-    let units = [(1 << 40, "TiB"), (GIB, "GiB"), (MIB, "MiB"), (KIB, "KiB")];
-    let fitting = units
-        .into_iter()
-        .find(|(unit, _)| bytes >= *unit && bytes.is_multiple_of(*unit));
-    fitting.map_or_else(
-        || format!("{bytes} B"),
-        |(unit, name)| format!("{} {name}", bytes / unit),
-    )
 }

@@ -4,11 +4,12 @@
 //! Owns every number a session is run with, except the leg bytes a first session finds by measuring. Where the legs
 //! lie within the extent is the engine's (`engine::runs`).
 
+mod key;
 mod make;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use make::exact;
+pub(crate) use key::exact;
 pub use make::plan;
 
 use serde::{Deserialize, Serialize};
@@ -153,3 +154,6 @@ pub enum Planned {
 
 /// The reason a test of a key that this version does not measure is listed and skipped.
 pub const NOT_YET: &str = "not yet measured by this version";
+
+/// Requests of a leg at most: their offsets are made before the clock runs and held in memory.
+pub(crate) const MOST_REQUESTS: u64 = 1 << 24;

@@ -372,3 +372,11 @@ fn a_depth_the_engine_cannot_keep_is_refused() {
         assert!(why.contains(word), "{why}");
     }
 }
+
+#[test]
+fn a_leg_of_too_many_requests_is_refused() {
+    let mut test = test();
+    test.workload.leg = Some(LegLength::Bytes(Bytes(1 << 40)));
+    test.workload.block = Block::Bytes(Bytes(4096));
+    assert!(refusal(&test, &facts(), &ask()).contains("more than 16777216 requests"));
+}
