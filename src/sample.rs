@@ -101,7 +101,8 @@ pub struct LegSample {
     /// fdatasync after it; 0 for reads.
     #[serde(default)]
     pub flush: Nanos,
-    /// `max(0, flush − flush_cost)`: the part that moved data.
+    /// `max(0, flush − flush_cost)`: the part that moved data. All of the flush when buffered (a byte is written when
+    /// it is durable); 0 with `flush = "none"`.
     #[serde(default)]
     pub drain: Nanos,
     /// Requests completed.
@@ -136,6 +137,81 @@ pub struct Latency {
     pub direction: Direction,
     /// `[highest equivalent value in ns, count]`, ascending, zero counts left out.
     pub counts: Vec<[u64; 2]>,
+}
+
+/// Samples above a percentile below which it is not printed: fewer say more of chance than of the disk.
+pub const PRINTED_ABOVE: u64 = 10;
+/// Samples above a percentile below which it is not gated.
+pub const GATED_ABOVE: u64 = 50;
+
+/// A percentile and how much stands behind it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Percentile {
+    /// The time no more than the rest exceeded.
+    pub value: Nanos,
+    /// Samples that lie above it in rank.
+    pub above: u64,
+}
+
+impl Percentile {
+    /// Enough samples above it to be judged.
+    #[must_use]
+    pub fn gated(&self) -> bool {
+        self.above >= GATED_ABOVE
+    }
+}
+
+impl Latency {
+    /// Number of requests.
+    #[must_use]
+    pub fn count(&self) -> u64 {
+        self.counts.iter().map(|[_, count]| count).sum()
+    }
+
+    /// The percentile in thousandths (500, 990, 999) by nearest rank, with at least [`PRINTED_ABOVE`] samples above it;
+    /// `None` with fewer, or when 1000 or more is asked for.
+    #[must_use]
+    pub fn percentile(&self, thousandths: u16) -> Option<Percentile> {
+        let total = u128::from(self.count());
+        let rank = (total * u128::from(thousandths)).div_ceil(1000).max(1);
+        let above = u64::try_from(total.checked_sub(rank)?).ok()?;
+        if above < PRINTED_ABOVE {
+            return None;
+        }
+        let mut seen = 0;
+        let reached = self.counts.iter().find(|[_, count]| {
+            seen += u128::from(*count);
+            seen >= rank
+        });
+        reached.map(|[value, _]| Percentile {
+            value: Nanos(*value),
+            above,
+        })
+    }
+
+    /// The latencies of several sessions as one: percentiles are taken of the pool, never averaged. `None` of nothing;
+    /// those of another direction than the first are left out.
+    #[must_use]
+    pub fn pool<'a>(parts: impl IntoIterator<Item = &'a Self>) -> Option<Self> {
+        let mut parts = parts.into_iter();
+        let first = parts.next()?;
+        let mut counts = std::collections::BTreeMap::new();
+        let alike = parts.filter(|part| part.direction == first.direction);
+        for [value, count] in std::iter::once(first)
+            .chain(alike)
+            .flat_map(|part| &part.counts)
+        {
+            *counts.entry(*value).or_insert(0) += count;
+        }
+        let counts = counts
+            .into_iter()
+            .map(|(value, count)| [value, count])
+            .collect();
+        Some(Self {
+            direction: first.direction,
+            counts,
+        })
+    }
 }
 
 /// Counters read outside the clock; differences of two readings are what a leg moved.
@@ -212,4 +288,60 @@ pub enum MeasureError {
     /// The engine cannot run here.
     #[error("{0}")]
     Unavailable(String),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn latency(counts: &[[u64; 2]]) -> Latency {
+        Latency {
+            direction: Direction::Read,
+            counts: counts.to_vec(),
+        }
+    }
+
+    #[test]
+    fn a_percentile_is_the_value_of_its_rank() {
+        let each: Vec<[u64; 2]> = (1..=1000).map(|v| [v, 1]).collect();
+        let each = latency(&each);
+        let at = |p| each.percentile(p).map(|p| (p.value.0, p.above, p.gated()));
+        assert_eq!(at(500), Some((500, 500, true)));
+        assert_eq!(at(950), Some((950, 50, true)));
+        assert_eq!(at(951), Some((951, 49, false)));
+        assert_eq!(at(990), Some((990, 10, false)));
+        assert_eq!(at(991), None);
+        assert_eq!(at(1000), None);
+        assert_eq!(at(1001), None);
+    }
+
+    #[test]
+    fn ties_count_by_rank() {
+        let two = latency(&[[10, 980], [5000, 20]]);
+        assert_eq!(two.percentile(500).map(|p| p.value), Some(Nanos(10)));
+        assert_eq!(two.percentile(990).map(|p| p.value), Some(Nanos(5000)));
+    }
+
+    #[test]
+    fn too_few_samples_have_no_percentile() {
+        assert_eq!(latency(&[]).percentile(500), None);
+        assert_eq!(latency(&[[1, 19]]).percentile(500), None);
+        assert!(latency(&[[1, 20]]).percentile(500).is_some());
+        assert!(latency(&[[1, 20]]).percentile(0).is_some());
+    }
+
+    #[test]
+    fn sessions_are_pooled_by_value() {
+        let pool = Latency::pool([&latency(&[[1, 2], [3, 4]]), &latency(&[[2, 1], [3, 1]])]);
+        assert_eq!(pool, Some(latency(&[[1, 2], [2, 1], [3, 5]])));
+        let write = Latency {
+            direction: Direction::Write,
+            ..latency(&[[9, 9]])
+        };
+        assert_eq!(
+            Latency::pool([&latency(&[[1, 1]]), &write]),
+            Some(latency(&[[1, 1]]))
+        );
+        assert_eq!(Latency::pool([]), None);
+    }
 }

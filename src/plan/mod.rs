@@ -1,5 +1,16 @@
 //! From a test and the facts to exactly what will be done: legs, regions, order, seed, bytes, seconds; or a reason
 //! why not. Pure: the same inputs give the same plan.
+//!
+//! Owns every number a session is run with, except the leg bytes a first session finds by measuring. Where the legs
+//! lie within the extent is the engine's (`engine::runs`).
+
+mod key;
+mod make;
+#[cfg(test)]
+mod tests;
+
+pub(crate) use key::exact;
+pub use make::plan;
 
 use serde::{Deserialize, Serialize};
 
@@ -47,12 +58,25 @@ pub struct Plan {
     pub writes: Bytes,
     /// Expected time of one session.
     pub expected: Nanos,
-    /// Time after which a session stops asking for further rounds.
+    /// Time, counted from the first warm-up round, after which a session stops asking for further rounds.
     pub budget: Nanos,
+    /// The budget was written in the suite: it is never stretched because legs turned out longer than aimed at.
+    pub budget_given: bool,
+    /// Read-ahead of the device: how much more than asked a buffered read may fetch.
+    pub read_ahead: Bytes,
     /// Whether a witness is required to vouch for the bytes.
     pub proof_required: bool,
     /// Workload keys that a baseline must share, in words: `block` → `128 KiB`. Leg bytes are added once known.
     pub key: WorkloadKey,
+}
+
+impl Plan {
+    /// Rounds a session runs at most: warm-up, kept, and as many void ones as it bears (a quarter of those after
+    /// the warm-up).
+    #[must_use]
+    pub fn most_rounds(&self) -> u32 {
+        self.warm_up + self.keep + self.keep / 3
+    }
 }
 
 /// Resolved workload keys by name.
@@ -130,3 +154,6 @@ pub enum Planned {
 
 /// The reason a test of a key that this version does not measure is listed and skipped.
 pub const NOT_YET: &str = "not yet measured by this version";
+
+/// Requests of a leg at most: their offsets are made before the clock runs and held in memory.
+pub(crate) const MOST_REQUESTS: u64 = 1 << 24;

@@ -1,0 +1,420 @@
+//! The arrow from `Test` to `Plan`: each helper settles one question and refuses with what was found and the cure.
+
+use std::path::PathBuf;
+
+use super::key::{exact, key};
+use super::{
+    Ask, DataPlan, FlushPlan, LegPlan, MOST_REQUESTS, NOT_YET, Plan, Planned, Source, WorkloadKey,
+};
+use crate::facts::{Facts, TargetKind};
+use crate::suite::{
+    Block, Cache, Data, Direction, EngineKind, Flush, LegLength, Legs, On, Proof, Rw, Scratch,
+    Test, Workload, WriteMode,
+};
+use crate::units::{Bytes, GIB, KIB, MIB, Nanos};
+
+/// Extent per worker where the suite names none.
+const DEFAULT_EXTENT: u64 = 4 * GIB;
+/// The same in a trial.
+const TRIAL_EXTENT: u64 = 256 * MIB;
+/// Largest request: one registered buffer of io_uring holds no more.
+const MAX_BLOCK: u64 = GIB;
+/// Largest queue io_uring makes (`IORING_MAX_ENTRIES`).
+const MAX_DEPTH: u32 = 32768;
+/// Rounds measured and dropped first.
+const WARM_UP: u32 = 2;
+/// Rounds to keep.
+const KEEP: u32 = 20;
+/// The same in a trial.
+const TRIAL_KEEP: u32 = 8;
+/// What one leg costs beside its own time: eviction, flush, 100 ms of still counters.
+const BETWEEN_LEGS: u64 = 150_000_000;
+/// Time a leg aims at.
+const AIM: u64 = 1_000_000_000;
+/// The same where a cgroup limit fills and empties a token bucket.
+const AIM_THROTTLED: u64 = 3_000_000_000;
+/// Least budget of a session.
+const BUDGET: u64 = 60_000_000_000;
+/// Requests a leg has at least, for each one in flight.
+const LEAST_REQUESTS: u64 = 50;
+/// Layout rate assumed when telling beforehand how long a session takes.
+const LAYOUT_RATE: u64 = 400_000_000;
+/// Settling after the layout.
+const SETTLE: u64 = 2_000_000_000;
+
+/// Why there is no plan.
+enum No {
+    Skip(String),
+    Refuse(String),
+}
+
+/// Decides what a session of `test` does on the disk described by `facts`.
+///
+/// Never falls back: a block that does not fit, a file system without direct I/O or too little space is a
+/// [`Planned::Refuse`] that names what was found and what to change.
+#[must_use]
+pub fn plan(test: &Test, facts: &Facts, ask: &Ask) -> Planned {
+    match make(test, facts, ask) {
+        Ok(plan) => Planned::Run(Box::new(plan)),
+        Err(No::Skip(why)) => Planned::Skip(why),
+        Err(No::Refuse(why)) => Planned::Refuse(why),
+    }
+}
+
+fn make(test: &Test, facts: &Facts, ask: &Ask) -> Result<Plan, No> {
+    let work = &test.workload;
+    not_yet(work)?;
+    in_flight(work)?;
+    let source = source(work, facts)?;
+    let alignment = alignment(work, facts, &source)?;
+    let random = rws(work).iter().any(|rw| rw.is_random());
+    let block = block(work, facts, alignment, random)?;
+    let extent = extent(work, ask, &source, block)?;
+    let legs = legs(work, facts, ask, block)?;
+    let pair = legs.len() == 2;
+    let copy_on_write = facts.filesystem.as_ref().is_some_and(|f| f.copy_on_write);
+    let two_files = pair && copy_on_write && matches!(source, Source::Scratch(_));
+    let keep = if ask.trial { TRIAL_KEEP } else { KEEP };
+    let mut plan = Plan {
+        test: test.full_name(),
+        legs,
+        block,
+        depth: work.depth,
+        workers: work.workers,
+        extent,
+        two_files,
+        engine: work.engine,
+        cache: work.cache,
+        data: data(work.data, block)?,
+        flush: if work.flush == Flush::None {
+            FlushPlan::None
+        } else {
+            FlushPlan::End
+        },
+        source,
+        alignment,
+        warm_up: WARM_UP,
+        keep,
+        seed: ask.seed,
+        needs: Bytes(0),
+        writes: Bytes(0),
+        expected: Nanos(0),
+        budget: Nanos(0),
+        budget_given: test.budget.is_some(),
+        read_ahead: Bytes(
+            facts
+                .top()
+                .and_then(|l| l.queue.as_ref())
+                .map_or(0, |q| q.read_ahead_kb * KIB),
+        ),
+        proof_required: work.proof == Proof::Required,
+        key: WorkloadKey::new(),
+    };
+    bytes(&mut plan, facts, ask)?;
+    times(&mut plan, test);
+    plan.key = key(work, &plan);
+    Ok(plan)
+}
+
+/// Keys whose workload this version does not measure.
+fn not_yet(work: &Workload) -> Result<(), No> {
+    let later = matches!(work.legs, Legs::Together(_))
+        || rws(work).contains(&Rw::RandRw)
+        || work.engine == EngineKind::Mmap
+        || work.write != WriteMode::Overwrite
+        || work.flush == Flush::Each
+        || work.time.is_some()
+        || work.files.is_some()
+        || work.zone.is_some()
+        || work.on == On::Device
+        || work.disks > 1
+        || work.scratch == Some(Scratch::Kept);
+    if later {
+        Err(No::Skip(NOT_YET.to_owned()))
+    } else {
+        Ok(())
+    }
+}
+
+/// What an engine cannot keep in flight is never silently less.
+fn in_flight(work: &Workload) -> Result<(), No> {
+    let why = match (work.engine, work.depth, work.workers) {
+        (_, 0, _) | (_, _, 0) => "`depth` and `workers` are at least 1".to_owned(),
+        (EngineKind::Psync, 2.., _) => {
+            format!(
+                "psync keeps one request in flight, and `depth` is {}; write `engine = \"io_uring\"`",
+                work.depth
+            )
+        }
+        (EngineKind::IoUring, depth, _) if depth > MAX_DEPTH => {
+            format!("io_uring queues at most {MAX_DEPTH} requests, and `depth` is {depth}")
+        }
+        _ => return Ok(()),
+    };
+    Err(No::Refuse(why))
+}
+
+fn rws(work: &Workload) -> Vec<Rw> {
+    match &work.legs {
+        Legs::Single(rw) => vec![*rw],
+        Legs::Pair(a, b) => vec![*a, *b],
+        Legs::Together(legs) => legs.iter().map(|l| l.rw).collect(),
+    }
+}
+
+fn writes(work: &Workload) -> bool {
+    rws(work)
+        .iter()
+        .any(|rw| rw.direction() != Some(Direction::Read))
+}
+
+/// Where the bytes are; what may be written to.
+fn source(work: &Workload, facts: &Facts) -> Result<Source, No> {
+    if work.engine == EngineKind::Null {
+        return Ok(Source::Nowhere);
+    }
+    let existing: Option<&PathBuf> = match facts.kind {
+        TargetKind::BlockDevice => Some(&facts.target),
+        TargetKind::Directory => work.file.as_ref(),
+    };
+    match existing {
+        None => Ok(Source::Scratch(facts.target.clone())),
+        Some(path) if !writes(work) => Ok(Source::Existing(path.clone())),
+        Some(path) if facts.kind == TargetKind::BlockDevice => Err(No::Refuse(format!(
+            "{} is a block device and this test writes; name a directory on its file system, or run read-only tests",
+            path.display()
+        ))),
+        Some(path) => Err(No::Refuse(format!(
+            "`file` names {}, which is only ever read, and this test writes; drop `file` or the write leg",
+            path.display()
+        ))),
+    }
+}
+
+/// The multiple that offsets and lengths keep; 1 through the page cache.
+fn alignment(work: &Workload, facts: &Facts, source: &Source) -> Result<u64, No> {
+    if *source == Source::Nowhere || work.cache == Cache::Buffered {
+        return Ok(1);
+    }
+    if facts.alignment.direct {
+        return Ok(facts.alignment.offset.max(1));
+    }
+    let kind = facts
+        .filesystem
+        .as_ref()
+        .map_or("this device", |f| f.kind.as_str());
+    Err(No::Refuse(format!(
+        "{kind} at {} takes no direct I/O, and a direct test is never run through the page cache instead; \
+         write `cache = \"buffered\"` or choose another disk",
+        facts.target.display()
+    )))
+}
+
+fn block(work: &Workload, facts: &Facts, alignment: u64, random: bool) -> Result<Bytes, No> {
+    let smallest = facts.alignment.offset.max(512);
+    let block = match work.block {
+        Block::Min => smallest,
+        Block::Bytes(bytes) => bytes.0,
+    };
+    let problem = if block == 0 || !block.is_multiple_of(alignment) {
+        format!(
+            "it is not a multiple of {}, which direct I/O at {} needs ({})",
+            exact(alignment),
+            facts.target.display(),
+            facts.alignment.source
+        )
+    } else if block > MAX_BLOCK {
+        format!("the largest request is {}", exact(MAX_BLOCK))
+    } else {
+        return Ok(Bytes(block));
+    };
+    let up = block
+        .max(1)
+        .next_multiple_of(alignment.max(smallest))
+        .min(MAX_BLOCK);
+    let hint = if random {
+        exact(up.max(4 * KIB))
+    } else {
+        exact(up)
+    };
+    Err(No::Refuse(format!(
+        "block {} cannot be used: {problem}; write `block = \"{hint}\"`",
+        exact(block)
+    )))
+}
+
+/// Bytes of each worker's own region, a multiple of the block.
+fn extent(work: &Workload, ask: &Ask, source: &Source, block: Bytes) -> Result<Bytes, No> {
+    let default = if ask.trial {
+        TRIAL_EXTENT
+    } else {
+        DEFAULT_EXTENT
+    };
+    let mut extent = work.size.map_or(default, |s| s.0);
+    if let Source::Existing(path) = source {
+        let Some(size) = ask.existing else {
+            return Err(No::Refuse(format!(
+                "{} cannot be opened, so its size is unknown",
+                path.display()
+            )));
+        };
+        let share = size.0 / u64::from(work.workers.max(1));
+        if work.size.is_some_and(|wanted| wanted.0 > share) {
+            return Err(No::Refuse(format!(
+                "{} holds {}, too little for {} workers of {} each; lower `size` or `workers`",
+                path.display(),
+                exact(size.0),
+                work.workers,
+                exact(extent)
+            )));
+        }
+        extent = work.size.map_or(share, |s| s.0);
+    }
+    let extent = extent - extent % block.0;
+    // One leg needs a region with at least one request; two take turns in two halves.
+    let least = block.0 * rws(work).len() as u64;
+    if extent < least {
+        return Err(No::Refuse(format!(
+            "a worker's extent of {} is too small for block {}; at least {} is needed",
+            exact(work.size.map_or(extent, |s| s.0)),
+            exact(block.0),
+            exact(least)
+        )));
+    }
+    Ok(Bytes(extent))
+}
+
+fn legs(work: &Workload, facts: &Facts, ask: &Ask, block: Bytes) -> Result<Vec<LegPlan>, No> {
+    let throttled = facts.settings.keys().any(|k| k.starts_with("cgroup."));
+    let floor = if throttled { AIM_THROTTLED } else { AIM };
+    let (aim, written) = match work.leg {
+        None => (Nanos(floor), None),
+        Some(LegLength::Time(time)) => (Nanos::from(time), None),
+        Some(LegLength::Bytes(bytes)) => (Nanos(floor), Some(bytes)),
+    };
+    let rws = rws(work);
+    if ask
+        .fixed
+        .as_ref()
+        .is_some_and(|fixed| fixed.len() != rws.len())
+    {
+        return Err(No::Refuse(format!(
+            "the baseline fixes the bytes of another number of legs than the {} of this test; accept a new one",
+            rws.len()
+        )));
+    }
+    let step = block.0 * u64::from(work.workers.max(1));
+    if let Some(leg) = written.filter(|leg| leg.0 / block.0 > MOST_REQUESTS) {
+        return Err(No::Refuse(format!(
+            "a leg of {} in blocks of {} has more than {MOST_REQUESTS} requests; shorten `leg` or raise `block`",
+            exact(leg.0),
+            exact(block.0)
+        )));
+    }
+    let leg = |(i, rw): (usize, Rw)| {
+        let Some(direction) = rw.direction() else {
+            return Err(No::Skip(NOT_YET.to_owned()));
+        };
+        // A baseline's bytes stand; written ones are rounded up to whole requests of every worker.
+        let fixed = ask.fixed.as_ref().map(|fixed| fixed[i]).or(written);
+        let bytes = fixed.map(|b| Bytes(b.0.max(1).next_multiple_of(step)));
+        Ok(LegPlan {
+            rw,
+            direction,
+            bytes,
+            aim,
+        })
+    };
+    rws.into_iter().enumerate().map(leg).collect()
+}
+
+fn data(data: Data, block: Bytes) -> Result<DataPlan, No> {
+    Ok(match data {
+        Data::Random => DataPlan::Random,
+        Data::Zero => DataPlan::Zero,
+        Data::Compressible(share) if (0.0..=1.0).contains(&share.0) => {
+            let unit = block.0.min(4 * KIB);
+            // A share of one is at most 4096: exact in both types.
+            DataPlan::ZeroTail((share.0 * unit as f64).round() as u32)
+        }
+        Data::Compressible(share) => {
+            return Err(No::Refuse(format!(
+                "`compressible` is {share}, and a share lies between 0 % and 100 %"
+            )));
+        }
+    })
+}
+
+/// Bytes that must be free and bytes that will be written, against what the disk and the user allow.
+fn bytes(plan: &mut Plan, facts: &Facts, ask: &Ask) -> Result<(), No> {
+    if !matches!(plan.source, Source::Scratch(_)) {
+        return Ok(());
+    }
+    let Some(layout) = plan.extent.0.checked_mul(u64::from(plan.workers)) else {
+        return Err(No::Refuse(format!(
+            "{} workers of {} each are more than any disk holds",
+            plan.workers,
+            exact(plan.extent.0)
+        )));
+    };
+    let reserve = (layout / 50).max(16 * MIB);
+    plan.needs = Bytes(layout.saturating_add(reserve));
+    if plan.needs > facts.free {
+        return Err(No::Refuse(format!(
+            "too little space at {}: {} needed ({} to lay out and a reserve), {} free; lower `size` or `workers`",
+            facts.target.display(),
+            plan.needs,
+            exact(layout),
+            facts.free
+        )));
+    }
+    let rounds = u64::from(plan.most_rounds());
+    let requests = u64::from(plan.depth) * LEAST_REQUESTS * u64::from(plan.workers);
+    let least = plan.block.0.saturating_mul(requests);
+    let written = plan.legs.iter().filter(|l| l.direction == Direction::Write);
+    let (mut total, mut open) = (layout, false);
+    for leg in written {
+        open |= leg.bytes.is_none();
+        let each = leg.bytes.map_or(least, |b| b.0);
+        total = total.saturating_add(each.saturating_mul(rounds));
+    }
+    // Rates are not known before the first byte: an open leg is kept short enough to stay within what is allowed.
+    plan.writes = if open { ask.max_write } else { Bytes(total) };
+    if total > ask.max_write.0 {
+        return Err(No::Refuse(format!(
+            "{} writes {} in one session (layout {} and up to {rounds} rounds), more than max-write {}; \
+             lower `size`, `workers` or `leg`, or raise max-write",
+            plan.test,
+            Bytes(total),
+            exact(layout),
+            ask.max_write
+        )));
+    }
+    Ok(())
+}
+
+/// Budget and expected time of one session.
+fn times(plan: &mut Plan, test: &Test) {
+    let round: u64 = plan.legs.iter().map(|l| l.aim.0 + BETWEEN_LEGS).sum();
+    let rounds = u64::from(plan.warm_up + plan.keep);
+    let need = round.saturating_mul(22).max(BUDGET);
+    plan.budget = test.budget.map_or(Nanos(need), Nanos::from);
+    let layout = match plan.source {
+        Source::Scratch(_) => plan.extent.0.saturating_mul(u64::from(plan.workers)),
+        Source::Existing(_) | Source::Nowhere => 0,
+    };
+    let laying = if layout > 0 {
+        SETTLE + layout.saturating_mul(10) / (LAYOUT_RATE / 100_000_000)
+    } else {
+        0
+    };
+    // Finding the leg bytes takes about two legs of each kind.
+    let open = plan
+        .legs
+        .iter()
+        .filter(|l| l.bytes.is_none())
+        .map(|l| l.aim.0 * 2)
+        .sum::<u64>();
+    let measuring = round.saturating_mul(rounds).min(plan.budget.0);
+    plan.expected = Nanos(laying + open + measuring);
+}
