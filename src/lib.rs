@@ -14,11 +14,16 @@
 //! report`) import the core and never each other. The shells (`pipeline harness cli`) put them together; the only
 //! loop, the verdict asking for more sessions, stands in `pipeline`.
 
+#[cfg(feature = "cli")]
+#[doc(hidden)]
+pub mod cli;
 pub mod baseline;
 pub mod config;
 pub mod device;
 pub mod engine;
 pub mod facts;
+mod harness;
+mod pipeline;
 pub mod plan;
 pub mod record;
 pub mod report;
@@ -28,3 +33,13 @@ pub mod store;
 pub mod suite;
 pub mod units;
 pub mod verdict;
+
+pub use harness::Harness;
+
+/// Runs the suites of the workspace as tests: the whole `main` of a `harness = false` test target.
+///
+/// Ends with 0 when every test passed or was ignored, 101 when one failed, 2 for a wrong argument.
+#[must_use]
+pub fn main() -> std::process::ExitCode {
+    Harness::new().main()
+}

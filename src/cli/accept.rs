@@ -68,7 +68,14 @@ fn show(outcome: &Outcome, written: bool, out: &Out) -> Exit {
         Ok(result) => result,
         Err(refusal) => return out.errors(&[format!("{}: {refusal}", outcome.name)]),
     };
-    out.human(|w, style| report::promotion(w, &outcome.name, &outcome.disk, outcome.old.as_ref(), promotion, style));
+    let title = format!("{} on {}", outcome.name, outcome.disk);
+    let new = outcome.test.as_ref().and_then(|test| promotion.baseline.tests.get(test));
+    if let Some(new) = new {
+        out.human(|w, style| report::diff(w, &title, outcome.old.as_ref(), new, outcome.now, style));
+    }
+    for (session, why) in &promotion.left_out {
+        out.human(|w, _| writeln!(w, "  left out session {}: {}", report::escape(session), report::escape(why)));
+    }
     let what = match (written, promotion.unchanged) {
         (false, _) => "would be written to",
         (true, true) => "already in",

@@ -50,6 +50,11 @@ impl Out {
         };
     }
 
+    /// Draws something about the way there, on stderr.
+    pub(crate) fn aside(&self, draw: impl FnOnce(&mut dyn Write, Style) -> io::Result<()>) {
+        let _ = draw(&mut io::stderr().lock(), self.stderr);
+    }
+
     /// One JSON object on stdout.
     pub(crate) fn object(&self, object: &impl Serialize) {
         let _ = report::write_line(&mut io::stdout().lock(), object);

@@ -59,6 +59,12 @@ impl Argv {
         Ok(Self { mimic, filters, color })
     }
 
+    /// As if these filters had been typed; for the command, which has its own flags.
+    #[cfg(feature = "cli")]
+    pub(crate) fn of(filters: Vec<String>, exact: bool) -> Self {
+        Self { mimic: Arguments { exact, ..Arguments::default() }, filters, color: None }
+    }
+
     /// Whether a test of this name is selected by the filters (skips are libtest-mimic's).
     pub(crate) fn selects(&self, name: &str) -> bool {
         let hit = |f: &String| if self.mimic.exact { name == f } else { name.contains(f.as_str()) };
@@ -72,9 +78,11 @@ fn split(arguments: &[String]) -> Result<(Vec<String>, Vec<String>), String> {
     let mut rest = arguments.iter();
     while let Some(argument) = rest.next() {
         let name = argument.split('=').next().unwrap_or(argument);
+        if WITHOUT_EFFECT.contains(&name) || argument.starts_with("--shuffle-seed=") {
+            continue;
+        }
         if argument == "--" {
             filters.extend(rest.by_ref().cloned());
-        } else if WITHOUT_EFFECT.contains(&name) || argument.starts_with("--shuffle-seed=") {
         } else if argument == "--shuffle-seed" {
             rest.next();
         } else if argument == "--no-capture" {

@@ -75,7 +75,7 @@ impl Context {
         let (local, shared) = (files.local.map(shown), files.shared.map(shown));
         let local = local.as_ref().map(|(path, text)| (path.as_str(), text.as_str()));
         let shared = shared.as_ref().map(|(path, text)| (path.as_str(), text.as_str()));
-        let resolved = Config::resolve(flags, &own, local, shared)|errors| errors.iter().map(ToString::to_string).collect::<Vec<_>>())?;
+        let resolved = Config::resolve(flags, &own, local, shared).map_err(|errors| errors.iter().map(ToString::to_string).collect::<Vec<_>>())?;
         let config = &resolved.config;
         let places = places
             .with_dirs(config.suites.as_deref(), config.baselines.as_deref())
@@ -93,6 +93,26 @@ impl Context {
             interrupt: Interrupt::new(),
             resolved,
         })
+    }
+
+    /// From here on SIGINT and SIGTERM end a measurement between two requests instead of the process at once.
+    ///
+    /// # Errors
+    /// The kernel does not take the handlers.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn catch_signals(&self) -> std::io::Result<()> {
+        use signal_hook::consts::{SIGINT, SIGTERM};
+        for signal in [SIGINT, SIGTERM] {
+            let number = usize::try_from(signal).unwrap_or_default();
+            signal_hook::flag::register_usize(signal, self.interrupt.cell(), number)?;
+        }
+        Ok(())
+    }
+
+    /// Nothing is measured here, so nothing needs to end in order.
+    #[cfg(not(target_os = "linux"))]
+    pub(crate) fn catch_signals(&self) -> std::io::Result<()> {
+        Ok(())
     }
 
     /// The settings.

@@ -1,16 +1,14 @@
 //! Before and after a test: what is accepted for it, and what of it is worth keeping.
 
-use std::path::PathBuf;
-
 use super::story::{End, Known, Story};
-use super::{Confirm, Context, Promote, promote};
+use super::{Confirm, Context, Promote, Told, promote};
 use crate::baseline::{AcceptOptions, CandidateSession};
 use crate::config::{Require, Update};
 #[cfg(target_os = "linux")]
 use crate::device::Looked;
 use crate::record::Record;
 use crate::sample::Session;
-use crate::store::{self, Found, Records, Wanted};
+use crate::store::{self, Found, Pending, Records, Wanted};
 use crate::suite::{EngineKind, Test};
 use crate::verdict::Verdict;
 
@@ -49,7 +47,7 @@ pub(super) fn known(context: &Context, story: &mut Story<'_>, looked: &Looked) -
 }
 
 /// Writes the record and, where they may be accepted one day, the sessions; decides whether the test failed.
-pub(super) fn keep(context: &Context, story: Story<'_>, end: End) -> (Record, Option<PathBuf>) {
+pub(super) fn keep(context: &Context, story: Story<'_>, end: End) -> Told {
     let test = story.test;
     let mount_point = story.mount_point.clone();
     let inherited = story.inherited;
@@ -123,7 +121,7 @@ fn candidates(
             session: Session { rounds: without_series(session), ..session.clone() },
         };
         let name = (test.suite.as_str(), test.name.as_str());
-        context.places.pending().append(&context.places, &facts.identity, name, mount_point.cloned(), candidate)?;
+        Pending::of(&context.places).append(&facts.identity, name, mount_point.cloned(), candidate)?;
     }
     Ok(())
 }

@@ -9,7 +9,7 @@ mod story;
 mod turn;
 
 pub(crate) use context::{Confirm, Context, Vars, Workspace, places, vars};
-pub(crate) use promote::{Promote, promote};
+pub(crate) use promote::{Outcome, Promote, promote};
 
 use crate::record::Record;
 use crate::suite::Test;

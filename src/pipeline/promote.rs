@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use super::Context;
 use super::story::now;
 use crate::baseline::{self, AcceptOptions, Accepted, Promotion};
-use crate::store::{self, BaselinesLock, Leftover};
+use crate::store::{self, BaselinesLock, Leftover, Pending};
 use crate::suite::{self, Suite, Test};
 
 /// What to promote, and how.
@@ -41,7 +41,7 @@ pub(crate) struct Outcome {
 /// # Errors
 /// A file that cannot be read or written. A candidate that is refused is an outcome, not an error.
 pub(crate) fn promote(context: &Context, ask: &Promote<'_>) -> store::Result<Vec<Outcome>> {
-    let pending = context.places.pending();
+    let pending = Pending::of(&context.places);
     let leftovers = match ask.from {
         Some(dir) => store::pending_from(dir)?,
         None => pending.read_all()?,

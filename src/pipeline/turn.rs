@@ -9,6 +9,7 @@ use crate::config::Match;
 use crate::device::{self, DiskLock, KernelWitness, LookOptions, Looked, Roots};
 use crate::engine::{self, Terms};
 use crate::plan::{Ask, Plan, Planned};
+use crate::report::Style;
 use crate::sample::Session;
 use crate::store::{self, Wanted, Who};
 use crate::units::Bytes;
@@ -86,15 +87,22 @@ fn existing(story: &Story<'_>, looked: &Looked) -> Result<Option<Bytes>, End> {
     Ok(Some(Bytes(meta.len())))
 }
 
+/// Says what will be done and how long it will take, before it is.
+fn announce(plan: &Plan) {
+    let style = Style { color: false, width: 100 };
+    // Where stderr is closed nobody wants to know.
+    let _ = crate::report::plan_lines(&mut std::io::stderr().lock(), &[plan], style);
+}
+
 /// Waits until the disk is ours, and checks what may have changed meanwhile.
 pub(super) fn take(context: &Context, story: &Story<'_>, looked: &Looked, plan: &Plan) -> Result<Turn, End> {
-    eprint!("{}", crate::report::before(story.test, plan, &looked.facts));
+    announce(plan);
     let lock = wait_for_disk(context, looked)?;
     if plan.needs.0 > 0 {
         let path = &looked.facts.target;
         let (free, total) = device::space(path)
             .map_err(|e| End::Refused(format!("failed to ask for the space of {}: {e}", path.display())))?;
-        device::check_space(path, plan.needs, free, total).map_err(|r| End::Refused(r.to_string()))?;
+        device::check_space(path, plan.needs, (free, total)).map_err(|r| End::Refused(r.to_string()))?;
     }
     let witness = device::witness(&Roots::real(), &looked.facts);
     Ok(Turn { _lock: lock, witness })
@@ -104,7 +112,7 @@ fn wait_for_disk(context: &Context, looked: &Looked) -> Result<DiskLock, End> {
     let mut told = None;
     loop {
         context.interrupt.check().map_err(End::Stopped)?;
-        match device::try_lock(&Roots::real(), &looked.facts) {
+        match device::try_lock(&Roots::real(), looked) {
             Ok(lock) => return Ok(lock),
             Err(device::LockError::Busy(busy)) => {
                 let text = busy.to_string();

@@ -38,6 +38,20 @@ pub struct ColorEnv<'a> {
     pub term: Option<&'a str>,
 }
 
+impl<'a> ColorEnv<'a> {
+    /// Picked from an environment.
+    #[must_use]
+    pub fn of(vars: &'a std::collections::BTreeMap<String, String>) -> Self {
+        let get = |key: &str| vars.get(key).map(String::as_str);
+        Self {
+            no_color: get("NO_COLOR"),
+            clicolor_force: get("CLICOLOR_FORCE"),
+            clicolor: get("CLICOLOR"),
+            term: get("TERM"),
+        }
+    }
+}
+
 impl ColorChoice {
     /// Reads `always`, `auto` or `never`.
     #[must_use]

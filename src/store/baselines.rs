@@ -324,8 +324,7 @@ fn identity_in(path: &Path) -> Result<Option<Identity>> {
 
 /// Reads and parses a file known to exist.
 fn load(path: PathBuf, folder: String) -> Result<Box<Stored>> {
-    let text = fs::read_to_string(&path).map_err(StoreError::io("read", &path))?;
-    let baseline = parse_baseline(&path, &text)?;
+    let baseline = read_baseline(&path)?;
     Ok(Box::new(Stored {
         path,
         folder,
@@ -333,9 +332,18 @@ fn load(path: PathBuf, folder: String) -> Result<Box<Stored>> {
     }))
 }
 
+/// The baseline in a file known to exist.
+///
+/// # Errors
+/// The file cannot be read or does not parse.
+pub fn read_baseline(path: &Path) -> Result<Baseline> {
+    let text = fs::read_to_string(path).map_err(StoreError::io("read", path))?;
+    parse_baseline(path, &text)
+}
+
 /// Text to baseline.
 fn parse_baseline(path: &Path, text: &str) -> Result<Baseline> {
-    serde_json::from_str(text).map_err(|e| StoreError::Content(format!("{}: {e}", path.display())))
+    Baseline::parse(&path.to_string_lossy(), text).map_err(|e| StoreError::Content(e.to_string()))
 }
 
 /// Baseline to text.

@@ -6,6 +6,7 @@
 //! touches a disk under test.
 
 mod baselines;
+mod mounts;
 mod names;
 mod pending;
 mod places;
@@ -21,8 +22,9 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 pub use baselines::{
-    BaselinesLock, Found, Stored, Wanted, Who, Written, find_baseline, folder_for_writing, salt,
+    BaselinesLock, Found, Stored, Wanted, Who, Written, find_baseline, folder_for_writing, read_baseline, salt,
 };
+pub use mounts::{path_hash, was_mount_point};
 pub use pending::{Leftover, Pending, pending_from};
 pub use places::{ConfigFiles, Places, Text, Where};
 pub use records::{Records, last_trial, store_trial};

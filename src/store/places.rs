@@ -138,6 +138,12 @@ impl Places {
         Ok(self)
     }
 
+    /// The report of the newest run.
+    #[must_use]
+    pub fn report_file(&self) -> PathBuf {
+        self.work_dir.join("report.json")
+    }
+
     /// Texts of the two configuration files.
     ///
     /// # Errors

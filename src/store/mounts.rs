@@ -1,0 +1,63 @@
+//! Whether a directory was a mount point when its numbers were taken.
+//!
+//! A vanished mount leaves an empty folder on the root disk, which would be measured under the old name. Paths of one
+//! machine do not belong into committed files, so only a salted hash of the path is stored.
+
+use std::path::{Path, PathBuf};
+
+use sha2::{Digest, Sha256};
+
+use super::baselines::read_baseline;
+use super::{Pending, Places, Result, names_in};
+
+/// Hash of an absolute path under a disk's salt, hex.
+#[must_use]
+pub fn path_hash(salt: &str, path: &Path) -> String {
+    let mut hash = Sha256::new();
+    hash.update(salt.as_bytes());
+    hash.update([0]);
+    hash.update(path.as_os_str().as_encoded_bytes());
+    hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Whether any accepted or pending numbers come from this directory while it was a mount point of its own.
+///
+/// # Errors
+/// A file that does not parse.
+pub fn was_mount_point(places: &Places, target: &Path) -> Result<bool> {
+    let path = std::path::absolute(target).unwrap_or_else(|_| target.to_owned());
+    let is = |salt: &str, stored: Option<&String>| stored.is_some_and(|hash| *hash == path_hash(salt, &path));
+    for file in baseline_files(&places.baselines_dir)? {
+        let baseline = read_baseline(&file)?;
+        if baseline.tests.values().any(|test| is(&baseline.disk.salt, test.mount_point.as_ref())) {
+            return Ok(true);
+        }
+    }
+    let pending = Pending::of(places).read_all()?;
+    Ok(pending.iter().any(|l| is(&l.candidate.disk.salt, l.candidate.mount_point.as_ref())))
+}
+
+fn baseline_files(dir: &Path) -> Result<Vec<PathBuf>> {
+    let mut files = Vec::new();
+    for folder in names_in(dir)? {
+        let folder = dir.join(folder);
+        if folder.is_dir() {
+            files.extend(names_in(&folder)?.into_iter().map(|name| folder.join(name)));
+        }
+    }
+    files.retain(|file| file.extension().is_some_and(|e| e == "json"));
+    Ok(files)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_same_path_hashes_alike_only_under_the_same_salt() {
+        let path = Path::new("/mnt/disk");
+        assert_eq!(path_hash("ab", path), path_hash("ab", path));
+        assert_ne!(path_hash("ab", path), path_hash("ac", path));
+        assert_ne!(path_hash("ab", path), path_hash("ab", Path::new("/mnt/disk2")));
+    }
+}
