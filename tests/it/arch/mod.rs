@@ -66,15 +66,15 @@ fn src_keeps_the_rules() {
         files.len(),
         src.display()
     );
-    let complaints: Vec<String> = files
+    let texts: Vec<_> = files
         .iter()
-        .flat_map(|path| {
-            let text =
-                std::fs::read_to_string(path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
-            check(path.strip_prefix(&src).expect("below src"), &text)
+        .map(|path| {
+            let text = std::fs::read_to_string(path);
+            let text = text.unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+            (path.strip_prefix(&src).expect("below src").to_owned(), text)
         })
-        .map(|c| c.to_string())
         .collect();
+    let complaints: Vec<String> = check(&texts).iter().map(ToString::to_string).collect();
     assert!(
         complaints.is_empty(),
         "wrong arrows:\n{}",
@@ -84,7 +84,7 @@ fn src_keeps_the_rules() {
 
 /// The complaints of a fixture, as `line: what`.
 fn complaints(file: &str, text: &str) -> Vec<String> {
-    check(Path::new(file), text)
+    check(&[(file.into(), text.to_owned())])
         .into_iter()
         .map(|c| format!("{}: {}", c.line, c.what))
         .collect()
@@ -293,4 +293,17 @@ fn text_is_not_code() {
         2,
         "std::fs",
     );
+    // So does what is declared for tests alone and lies in a file of its own.
+    let declared = |attribute: &str| {
+        let parent = format!("{attribute}\nmod live;\nmod other;");
+        let files = [
+            ("device/mod.rs", parent.as_str()),
+            ("device/live/deep.rs", "fn f() { println!() }"),
+        ];
+        check(&files.map(|(file, text)| (file.into(), text.to_owned()))).len()
+    };
+    assert_eq!(declared("#[cfg(test)]"), 0);
+    assert_eq!(declared("#[cfg(all(test, target_os = \"linux\"))]"), 0);
+    assert_eq!(declared("#[cfg(not(test))]"), 1);
+    assert_eq!(declared(""), 1);
 }

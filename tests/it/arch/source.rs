@@ -7,6 +7,10 @@ use std::path::Path;
 pub(super) struct Source {
     /// Its top module: `suite` for `suite/metric.rs`.
     pub(super) module: String,
+    /// The modules it is: `suite`, `metric`.
+    pub(super) home: Vec<String>,
+    /// Modules in files of their own that it declares under `#[cfg(test)]`.
+    pub(super) test_modules: Vec<Vec<String>>,
     /// Every path of two segments or more, spread out and absolute where it began with `super` or `self`.
     pub(super) paths: Vec<Named>,
     /// Every macro called.
@@ -48,9 +52,10 @@ impl Source {
     pub(super) fn read(file: &Path, text: &str) -> Self {
         let home = modules_of(file);
         let tokens = tokens(text);
-        let test_file = file.file_stem().is_some_and(|s| s == "tests");
         let mut source = Self {
             module: home[0].clone(),
+            home: home.clone(),
+            test_modules: Vec::new(),
             paths: Vec::new(),
             macros: Vec::new(),
             unsafe_lines: Vec::new(),
@@ -58,7 +63,6 @@ impl Source {
         let mut blocks = Blocks {
             home,
             open: Vec::new(),
-            test_file,
         };
         let mut i = 0;
         while i < tokens.len() {
@@ -66,6 +70,7 @@ impl Source {
             match token.text.as_str() {
                 "{" => blocks.enter(&tokens[..i]),
                 "}" => blocks.leave(),
+                ";" => source.test_modules.extend(blocks.test_module(&tokens[..i])),
                 "unsafe" => source.unsafe_lines.push(token.line),
                 _ => {}
             }
@@ -150,28 +155,22 @@ fn modules_of(file: &Path) -> Vec<String> {
 struct Blocks {
     home: Vec<String>,
     open: Vec<(Option<String>, bool)>,
-    test_file: bool,
 }
 
 impl Blocks {
     /// A brace opens after `before`: a module if `mod NAME` stands there, a test if `#[cfg(test)]` stands before that.
     fn enter(&mut self, before: &[Token]) {
-        let text = |back: usize| {
-            before
-                .len()
-                .checked_sub(back)
-                .map(|k| before[k].text.as_str())
-        };
-        let module = (text(2) == Some("mod")).then(|| before[before.len() - 1].text.clone());
-        let item = before
-            .iter()
-            .rposition(|t| matches!(t.text.as_str(), ";" | "{" | "}"))
-            .map_or(0, |k| k + 1);
-        let words: Vec<&str> = before[item..].iter().map(|t| t.text.as_str()).collect();
-        let test = words
-            .windows(7)
-            .any(|w| w == ["#", "[", "cfg", "(", "test", ")", "]"]);
-        self.open.push((module, test));
+        self.open.push(item(before));
+    }
+
+    /// A `;` stands after `before`: the module it declares, if that is a test's.
+    fn test_module(&self, before: &[Token]) -> Option<Vec<String>> {
+        let (module, test) = item(before);
+        let inline = self.open.iter().filter_map(|(module, _)| module.clone());
+        let path = self.home.iter().cloned().chain(inline);
+        module
+            .filter(|_| test)
+            .map(|name| path.chain([name]).collect())
     }
 
     fn leave(&mut self) {
@@ -179,7 +178,7 @@ impl Blocks {
     }
 
     fn in_test(&self) -> bool {
-        self.test_file || self.open.iter().any(|(_, test)| *test)
+        self.open.iter().any(|(_, test)| *test)
     }
 
     /// `super::…` from the crate's root; a single name says nothing and is dropped.
@@ -199,6 +198,19 @@ impl Blocks {
                 .collect(),
         )
     }
+}
+
+/// The item that ends `tokens`: the module it opens, and whether `#[cfg(test)]` or a kin of it stands before.
+fn item(tokens: &[Token]) -> (Option<String>, bool) {
+    let ends = |t: &Token| matches!(t.text.as_str(), ";" | "{" | "}");
+    let start = tokens.iter().rposition(ends).map_or(0, |k| k + 1);
+    let words: Vec<&str> = tokens[start..].iter().map(|t| t.text.as_str()).collect();
+    let module = match words[..] {
+        [.., "mod", name] => Some(name.to_owned()),
+        _ => None,
+    };
+    let has = |word| words.contains(&word);
+    (module, has("cfg") && has("test") && !has("not"))
 }
 
 /// The code of a file as tokens, without comments and literals.

@@ -3,6 +3,7 @@
 
 use std::ffi::{OsStr, OsString};
 use std::io::{BufRead, BufReader, Read};
+use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::{Arc, Mutex};
@@ -105,8 +106,7 @@ impl Program {
     /// Starts it and leaves it running.
     #[track_caller]
     pub(crate) fn start(mut self) -> Running {
-        #[cfg(unix)]
-        std::os::unix::process::CommandExt::process_group(&mut self.command, 0);
+        self.command.process_group(0);
         let line = spell(&self.command);
         let mut child = self
             .command
@@ -201,7 +201,6 @@ impl Running {
     }
 
     /// Signals the whole group.
-    #[cfg(unix)]
     pub(crate) fn signal(&self, signal: nix::sys::signal::Signal) {
         let group = nix::unistd::Pid::from_raw(i32::try_from(self.pid()).expect("a pid"));
         // Gone already is as good.
@@ -210,7 +209,6 @@ impl Running {
 
     /// SIGKILL to the whole group.
     pub(crate) fn kill(&mut self) {
-        #[cfg(unix)]
         self.signal(nix::sys::signal::Signal::SIGKILL);
         let _ = self.child.kill();
     }
@@ -277,13 +275,10 @@ impl Drop for Running {
 impl Output {
     /// The exit code; 128 + signal when one ended it.
     pub(crate) fn code(&self) -> i32 {
-        #[cfg(unix)]
-        let signal = std::os::unix::process::ExitStatusExt::signal(&self.status);
-        #[cfg(not(unix))]
-        let signal: Option<i32> = None;
-        self.status
+        let status = self.status;
+        status
             .code()
-            .unwrap_or_else(|| 128 + signal.unwrap_or(0))
+            .unwrap_or_else(|| 128 + status.signal().unwrap_or(0))
     }
 
     /// Fails the test unless it ended with `code`.
