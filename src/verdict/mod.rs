@@ -1,4 +1,13 @@
 //! The judgement: estimates and a baseline in, a verdict or the wish for another session out. Pure.
+//!
+//! Owns the words a run can end with and the rules that lead to them: what can be compared ([`comparable`]), one metric
+//! against its gate ([`compare`]), all of them together ([`judge`]), and the sentence about it ([`words`]).
+
+mod comparable;
+mod compare;
+mod judge;
+mod trial;
+mod words;
 
 use serde::{Deserialize, Serialize};
 
@@ -8,9 +17,13 @@ use crate::plan::WorkloadKey;
 use crate::sample::Session;
 use crate::suite::{Metric, Test};
 
+pub use judge::judge;
+pub use trial::{TrialChange, compare_trials};
+
 /// What a test ends with. The words are fixed; pipelines depend on them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
+#[cfg_attr(feature = "cli", derive(schemars::JsonSchema))]
 pub enum Verdict {
     /// Not worse than the baseline by the tolerance, and above the floors.
     Pass,
@@ -33,6 +46,7 @@ pub enum Verdict {
 /// Why, where the verdict alone does not say.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
+#[cfg_attr(feature = "cli", derive(schemars::JsonSchema))]
 pub enum Reason {
     /// Below `min` or above `max`.
     Floor,
@@ -105,6 +119,7 @@ pub enum Moved {
 
 /// A setting that differs from the baseline's.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "cli", derive(schemars::JsonSchema))]
 pub struct Suspect {
     /// Its name.
     pub name: String,
@@ -162,3 +177,110 @@ pub struct Evidence<'a> {
     /// Most sessions a run may take.
     pub max_sessions: u32,
 }
+
+impl Verdict {
+    /// Every verdict, in the order of interest to who reads a summary.
+    pub const ALL: [Self; 8] = [
+        Self::Pass,
+        Self::Regressed,
+        Self::Inconclusive,
+        Self::Invalid,
+        Self::NoBaseline,
+        Self::NotComparable,
+        Self::Interrupted,
+        Self::Skipped,
+    ];
+
+    /// The fixed word.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Pass => "pass",
+            Self::Regressed => "regressed",
+            Self::Inconclusive => "inconclusive",
+            Self::Invalid => "invalid",
+            Self::NoBaseline => "no-baseline",
+            Self::NotComparable => "not-comparable",
+            Self::Interrupted => "interrupted",
+            Self::Skipped => "skipped",
+        }
+    }
+
+    /// Whether something was compared with something and an answer found.
+    #[must_use]
+    pub fn is_decided(self) -> bool {
+        matches!(self, Self::Pass | Self::Regressed)
+    }
+
+    /// How bad it is: the larger hides the smaller.
+    fn weight(self) -> u8 {
+        match self {
+            Self::Interrupted => 7,
+            Self::Regressed => 6,
+            Self::Invalid => 5,
+            Self::NotComparable => 4,
+            Self::NoBaseline => 3,
+            Self::Inconclusive => 2,
+            Self::Pass => 1,
+            Self::Skipped => 0,
+        }
+    }
+}
+
+impl Reason {
+    /// The fixed word.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Floor => "floor",
+            Self::Budget => "budget",
+            Self::Suspect => "suspect",
+            Self::Disturbed => "disturbed",
+            Self::Regime => "regime",
+            Self::CarryOver => "carry-over",
+            Self::Unproven => "unproven",
+            Self::Noise => "noise",
+            Self::Provisional => "provisional",
+        }
+    }
+}
+
+impl Moved {
+    /// The words of the message.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::ReadFell => "read fell",
+            Self::WriteRose => "write rose, read unchanged",
+            Self::Both => "read fell and write rose",
+            Self::CannotTell => "cannot tell which leg moved",
+        }
+    }
+}
+
+impl Look {
+    /// The judgement, final or not.
+    #[must_use]
+    pub fn judgement(&self) -> &Judgement {
+        match self {
+            Self::Done(judgement) | Self::AnotherSession(judgement) => judgement,
+        }
+    }
+
+    /// The judgement, final or not.
+    #[must_use]
+    pub fn into_judgement(self) -> Judgement {
+        match self {
+            Self::Done(judgement) | Self::AnotherSession(judgement) => judgement,
+        }
+    }
+}
+
+/// The worst of several verdicts; `None` of none.
+#[must_use]
+pub fn worst(verdicts: impl IntoIterator<Item = Verdict>) -> Option<Verdict> {
+    verdicts.into_iter().max_by_key(|v| v.weight())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,6 +1,10 @@
 //! The whole story of one test in one run: what was asked, found, measured and concluded. Reports draw from it alone.
 
+mod lines;
+
 use serde::{Deserialize, Serialize};
+
+pub use lines::{Counts, Figure, MetricLine, SummaryLine, VerdictLine};
 
 use crate::facts::Facts;
 use crate::sample::Session;
