@@ -14,10 +14,10 @@
 //! report`) import the core and never each other. The shells (`pipeline harness cli`) put them together; the only
 //! loop, the verdict asking for more sessions, stands in `pipeline`.
 
+pub mod baseline;
 #[cfg(feature = "cli")]
 #[doc(hidden)]
 pub mod cli;
-pub mod baseline;
 pub mod config;
 pub mod device;
 pub mod engine;

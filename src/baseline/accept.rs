@@ -389,7 +389,7 @@ fn promote(
         text: test.text.clone(),
         workload,
         leg_bytes,
-        mount_point: candidate.mount_point,
+        mount_point: candidate.mount_point.clone(),
         max_sessions: MOST_SESSIONS,
         sessions,
     })

@@ -182,7 +182,7 @@ pub(crate) fn candidate(sessions: Vec<Session>) -> Candidate {
         test: "direct".into(),
         disk: disk(),
         text: "t1".into(),
-        mount_point: true,
+        mount_point: Some("ab".into()),
         sessions: sessions
             .into_iter()
             .map(|session| CandidateSession {
@@ -206,7 +206,7 @@ pub(crate) fn accepted(sessions: Vec<Session>) -> Accepted {
         text: "t1".into(),
         workload: workload(),
         leg_bytes: vec![Bytes(LEG), Bytes(LEG)],
-        mount_point: true,
+        mount_point: Some("ab".into()),
         max_sessions: 2,
         anchor: Anchor {
             accepted: 1_700_000_500,

@@ -62,8 +62,8 @@ pub struct Accepted {
     pub workload: WorkloadKey,
     /// Bytes per leg, fixed by this baseline.
     pub leg_bytes: Vec<Bytes>,
-    /// Whether the directory was a mount point of its own when this was accepted.
-    pub mount_point: bool,
+    /// Salted hash of the directory's path when it was a mount point of its own: a vanished mount is seen by it.
+    pub mount_point: Option<String>,
     /// Most sessions a run could take when the `auto` tolerances were derived: they rest on it.
     pub max_sessions: u32,
     /// The first accepted sessions, frozen: drift is told against them.
@@ -118,7 +118,7 @@ pub struct Candidate {
     /// Hash of the test's effective text when the newest session ran.
     pub text: String,
     /// Whether the directory was a mount point of its own.
-    pub mount_point: bool,
+    pub mount_point: Option<String>,
     /// Sessions with the text hash each ran under.
     pub sessions: Vec<CandidateSession>,
 }

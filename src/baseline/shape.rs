@@ -176,7 +176,7 @@ const ACCEPTED: Shape = Object(&[
     field("text", Text),
     field("workload", Named(&Text)),
     field("leg_bytes", List(&Positive)),
-    field("mount_point", Flag),
+    field("mount_point", OrNull(&Text)),
     field("max_sessions", Positive),
     field(
         "anchor",
@@ -212,7 +212,7 @@ pub(super) const CANDIDATE: Shape = Object(&[
     field("test", Text),
     field("disk", IDENTITY),
     field("text", Text),
-    field("mount_point", Flag),
+    field("mount_point", OrNull(&Text)),
     field(
         "sessions",
         List(&Object(&[

@@ -8,7 +8,7 @@ use super::out::Out;
 use super::workspace;
 use crate::baseline::AcceptOptions;
 use crate::harness::Argv;
-use crate::pipeline::{Outcome, Promote, promote};
+use crate::pipeline::{self, Outcome, Promote, promote};
 use crate::report;
 
 pub(crate) fn accept(cli: &Cli, ask: &Accept, out: &mut Out) -> Exit {
@@ -19,13 +19,37 @@ pub(crate) fn accept(cli: &Cli, ask: &Accept, out: &mut Out) -> Exit {
         new_anchor: ask.new_anchor,
         ..AcceptOptions::default()
     };
-    serve(cli, &Wish { select: &ask.select, settings: &ask.settings, from: ask.from.as_deref(), options, write: true }, out)
+    serve(
+        cli,
+        &Wish {
+            select: &ask.select,
+            settings: &ask.settings,
+            from: ask.from.as_deref(),
+            options,
+            write: true,
+        },
+        out,
+    )
 }
 
 pub(crate) fn diff(cli: &Cli, ask: &Diff, out: &mut Out) -> Exit {
     // Shown, never written: whatever would need consent is shown as well.
-    let options = AcceptOptions { provisional: true, reason: Some(String::new()), ..AcceptOptions::default() };
-    serve(cli, &Wish { select: &ask.select, settings: &ask.settings, from: ask.from.as_deref(), options, write: false }, out)
+    let options = AcceptOptions {
+        provisional: true,
+        reason: Some(String::new()),
+        ..AcceptOptions::default()
+    };
+    serve(
+        cli,
+        &Wish {
+            select: &ask.select,
+            settings: &ask.settings,
+            from: ask.from.as_deref(),
+            options,
+            write: false,
+        },
+        out,
+    )
 }
 
 struct Wish<'a> {
@@ -59,22 +83,32 @@ fn serve(cli: &Cli, wish: &Wish<'_>, out: &mut Out) -> Exit {
             out.note("nothing is pending; run the tests on the disk first, then accept");
             Exit::Fine
         }
-        Ok(outcomes) => outcomes.iter().fold(Exit::Fine, |exit, outcome| exit.worst(show(outcome, wish.write, out))),
+        Ok(outcomes) => outcomes.iter().fold(Exit::Fine, |exit, outcome| {
+            exit.worst(show(outcome, wish.write, out))
+        }),
     }
 }
 
 fn show(outcome: &Outcome, written: bool, out: &Out) -> Exit {
+    let now = pipeline::now() as u64;
     let (promotion, path) = match &outcome.result {
         Ok(result) => result,
         Err(refusal) => return out.errors(&[format!("{}: {refusal}", outcome.name)]),
     };
     let title = format!("{} on {}", outcome.name, outcome.disk);
-    let new = outcome.test.as_ref().and_then(|test| promotion.baseline.tests.get(test));
+    let new = promotion.baseline.tests.get(&outcome.test);
     if let Some(new) = new {
-        out.human(|w, style| report::diff(w, &title, outcome.old.as_ref(), new, outcome.now, style));
+        out.human(|w, style| report::diff(w, &title, outcome.old.as_ref(), new, now, style));
     }
     for (session, why) in &promotion.left_out {
-        out.human(|w, _| writeln!(w, "  left out session {}: {}", report::escape(session), report::escape(why)));
+        out.human(|w, _| {
+            writeln!(
+                w,
+                "  left out session {}: {}",
+                report::escape(session),
+                report::escape(why)
+            )
+        });
     }
     let what = match (written, promotion.unchanged) {
         (false, _) => "would be written to",

@@ -258,8 +258,14 @@ impl Settings {
             ("allow-overlay", &self.allow_overlay),
         ];
         let many = [("disk", &self.disk), ("targets", &self.targets)];
-        let many = many.into_iter().flat_map(|(key, values)| values.iter().map(move |v| (key, v)));
-        let single = single.into_iter().filter_map(|(key, value)| value.as_ref().map(|v| (key, v)));
-        many.chain(single).map(|(key, value)| (key.to_owned(), value.clone())).collect()
+        let many = many
+            .into_iter()
+            .flat_map(|(key, values)| values.iter().map(move |v| (key, v)));
+        let single = single
+            .into_iter()
+            .filter_map(|(key, value)| value.as_ref().map(|v| (key, v)));
+        many.chain(single)
+            .map(|(key, value)| (key.to_owned(), value.clone()))
+            .collect()
     }
 }

@@ -52,7 +52,11 @@ impl Exit {
 
     /// The worse of two.
     pub(crate) fn worst(self, other: Self) -> Self {
-        if other.rank() > self.rank() { other } else { self }
+        if other.rank() > self.rank() {
+            other
+        } else {
+            self
+        }
     }
 
     /// What one test's record asks for.
@@ -83,7 +87,13 @@ mod tests {
 
     #[test]
     fn the_worst_wins_in_the_fixed_order() {
-        let order = [Exit::Fine, Exit::NothingCompared, Exit::Undecided, Exit::Regressed, Exit::Error];
+        let order = [
+            Exit::Fine,
+            Exit::NothingCompared,
+            Exit::Undecided,
+            Exit::Regressed,
+            Exit::Error,
+        ];
         for pair in order.windows(2) {
             assert_eq!(pair[0].worst(pair[1]), pair[1]);
             assert_eq!(pair[1].worst(pair[0]), pair[1]);

@@ -17,7 +17,7 @@ pub(crate) fn list(cli: &Cli, ask: &List, out: &mut Out) -> Exit {
         let line = match &found.standing {
             Standing::Runs(_) => found.name,
             Standing::Slow(_) => format!("{}  (slow: runs with --include-ignored)", found.name),
-            Standing::Ignored(reason) => format!("{}  (ignored: {reason})", found.name),
+            Standing::Ignored(_, reason) => format!("{}  (ignored: {reason})", found.name),
             Standing::Broken(reason) => {
                 exit = out.errors(&[reason.clone()]);
                 continue;

@@ -33,7 +33,11 @@ pub fn main() -> ExitCode {
         Err(error) => {
             // Help and version go to stdout with 0, everything else to stderr with 2.
             let _ = error.print();
-            return if error.use_stderr() { Exit::Usage.into() } else { ExitCode::SUCCESS };
+            return if error.use_stderr() {
+                Exit::Usage.into()
+            } else {
+                ExitCode::SUCCESS
+            };
         }
     };
     let mut out = Out::new(cli.color);
@@ -68,7 +72,13 @@ mod tests {
     fn cargos_own_word_is_dropped_once() {
         let words = |list: &[&str]| list.iter().map(OsString::from).collect::<Vec<_>>();
         let cut = |list: &[&str]| without_cargos_word(words(list).into_iter());
-        assert_eq!(cut(&["cargo-iogate", "iogate", "run"]), words(&["cargo-iogate", "run"]));
-        assert_eq!(cut(&["cargo-iogate", "run", "iogate"]), words(&["cargo-iogate", "run", "iogate"]));
+        assert_eq!(
+            cut(&["cargo-iogate", "iogate", "run"]),
+            words(&["cargo-iogate", "run"])
+        );
+        assert_eq!(
+            cut(&["cargo-iogate", "run", "iogate"]),
+            words(&["cargo-iogate", "run", "iogate"])
+        );
     }
 }

@@ -29,11 +29,28 @@ impl Out {
             When::Always => ColorChoice::Always,
             When::Never => ColorChoice::Never,
         });
-        let choice = asked.or_else(|| vars.get("CARGO_TERM_COLOR").and_then(|w| ColorChoice::parse(w)));
-        let width = vars.get("COLUMNS").and_then(|c| c.parse().ok()).unwrap_or_else(terminal_width);
-        let style = |terminal| Style { color: report::color(choice, ColorEnv::of(&vars), terminal), width };
-        let (stdout, stderr) = (style(io::stdout().is_terminal()), style(io::stderr().is_terminal()));
-        Self { vars, stdout, stderr, human_on_stderr: false }
+        let choice = asked.or_else(|| {
+            vars.get("CARGO_TERM_COLOR")
+                .and_then(|w| ColorChoice::parse(w))
+        });
+        let width = vars
+            .get("COLUMNS")
+            .and_then(|c| c.parse().ok())
+            .unwrap_or_else(terminal_width);
+        let style = |terminal| Style {
+            color: report::color(choice, ColorEnv::of(&vars), terminal),
+            width,
+        };
+        let (stdout, stderr) = (
+            style(io::stdout().is_terminal()),
+            style(io::stderr().is_terminal()),
+        );
+        Self {
+            vars,
+            stdout,
+            stderr,
+            human_on_stderr: false,
+        }
     }
 
     /// From here on text for a person goes to stderr: stdout carries JSON alone.

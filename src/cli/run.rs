@@ -53,12 +53,21 @@ fn absolute(settings: Vec<(String, String)>) -> Vec<(String, String)> {
         _ => value,
     };
     let keys = ["disk", "destroy", "suites", "baselines"];
-    let one = |(key, value): (String, String)| if keys.contains(&key.as_str()) { (key, path(value)) } else { (key, value) };
+    let one = |(key, value): (String, String)| {
+        if keys.contains(&key.as_str()) {
+            (key, path(value))
+        } else {
+            (key, value)
+        }
+    };
     settings.into_iter().map(one).collect()
 }
 
 fn without_disk(context: &Context, ask: &Run, out: &mut Out) -> Exit {
-    let required = matches!(context.config().require, Some(Require::Disk | Require::Baseline));
+    let required = matches!(
+        context.config().require,
+        Some(Require::Disk | Require::Baseline)
+    );
     if context.ci || required {
         out.note("no disk is configured, so nothing can be compared; name one with --disk DIR, IOGATE_DISK or \
                   `disk = \"DIR\"` in .config/iogate.local.toml");
@@ -76,24 +85,48 @@ fn measured(
     out: &mut Out,
 ) -> Exit {
     let records = Records::of(&context.places, &context.run);
-    let pass = Pass { context, settings, found, target, records: &records };
+    let pass = Pass {
+        context,
+        settings,
+        found,
+        target,
+        records: &records,
+    };
     let slow = ask.select.include_ignored || ask.select.ignored;
-    let first: Vec<String> = found.iter().filter(|f| runs(f, slow)).map(|f| f.name.clone()).collect();
+    let first: Vec<String> = found
+        .iter()
+        .filter(|f| runs(f, slow))
+        .map(|f| f.name.clone())
+        .collect();
     let mut errors = pass.run(&first, Confirm::Later, out);
     if context.interrupt.raised().is_none() {
         let unconfirmed = read(&records).into_iter().filter(|r| r.unconfirmed);
-        let again: Vec<String> = unconfirmed.map(|r| format!("{}::{}", r.suite, r.test)).collect();
+        let again: Vec<String> = unconfirmed
+            .map(|r| format!("{}::{}", r.suite, r.test))
+            .collect();
         errors.extend(pass.run(&again, Confirm::Now, out));
     }
-    let mut exit = if errors.is_empty() { Exit::Fine } else { out.errors(&errors) };
+    let mut exit = if errors.is_empty() {
+        Exit::Fine
+    } else {
+        out.errors(&errors)
+    };
     let mut all = read(&records);
-    for name in first.iter().filter(|n| !all.iter().any(|r| format!("{}::{}", r.suite, r.test) == **n)) {
+    for name in first.iter().filter(|n| {
+        !all.iter()
+            .any(|r| format!("{}::{}", r.suite, r.test) == **n)
+    }) {
         let interrupted = context.interrupt.raised().is_some();
         if !interrupted {
-            exit = exit.worst(out.errors(&[format!("{name} left no record; it ended without saying why")]));
+            exit = exit.worst(out.errors(&[format!(
+                "{name} left no record; it ended without saying why"
+            )]));
         }
     }
-    all.extend(found.iter().filter(|f| !first.contains(&f.name)).filter_map(|f| pipeline::skipped(context, f)));
+    all.extend(found.iter().filter_map(|f| match &f.standing {
+        Standing::Ignored(test, reason) => Some(pipeline::skipped(context, test, reason)),
+        _ => None,
+    }));
     let _ = records.set_last(&context.places);
     answer(context, ask, all, exit, out)
 }
@@ -102,12 +135,17 @@ fn runs(found: &Found, slow: bool) -> bool {
     match found.standing {
         Standing::Runs(_) | Standing::Broken(_) => true,
         Standing::Slow(_) => slow,
-        Standing::Ignored(_) => false,
+        Standing::Ignored(..) => false,
     }
 }
 
 fn read(records: &Records) -> Vec<Record> {
-    records.read_all().unwrap_or_default().into_iter().map(|(_, record)| record).collect()
+    records
+        .read_all()
+        .unwrap_or_default()
+        .into_iter()
+        .map(|(_, record)| record)
+        .collect()
 }
 
 /// One pass over some tests, in the harness's process or in this one.
@@ -122,18 +160,39 @@ struct Pass<'a> {
 impl Pass<'_> {
     /// Faults that are no test's.
     fn run(&self, names: &[String], confirm: Confirm, out: &Out) -> Vec<String> {
-        let broken = self.found.iter().filter(|f| names.contains(&f.name)).filter_map(|f| match &f.standing {
-            Standing::Broken(reason) => Some(reason.clone()),
-            _ => None,
-        });
-        let broken: Vec<String> = if confirm == Confirm::Later { broken.collect() } else { Vec::new() };
+        let broken = self
+            .found
+            .iter()
+            .filter(|f| names.contains(&f.name))
+            .filter_map(|f| match &f.standing {
+                Standing::Broken(reason) => Some(reason.clone()),
+                _ => None,
+            });
+        let broken: Vec<String> = if confirm == Confirm::Later {
+            broken.collect()
+        } else {
+            Vec::new()
+        };
         if names.is_empty() {
             return broken;
         }
         match self.target {
             Some(target) => {
-                let ended = target.run(self.context, self.settings, names, confirm, self.records.dir());
-                broken.into_iter().chain(ended.err().map(|e| format!("failed to run the test target: {e}"))).collect()
+                let ended = target.run(
+                    self.context,
+                    self.settings,
+                    names,
+                    confirm,
+                    self.records.dir(),
+                );
+                broken
+                    .into_iter()
+                    .chain(
+                        ended
+                            .err()
+                            .map(|e| format!("failed to run the test target: {e}")),
+                    )
+                    .collect()
             }
             None => {
                 self.here(names, confirm, out);
@@ -143,9 +202,14 @@ impl Pass<'_> {
     }
 
     fn here(&self, names: &[String], confirm: Confirm, out: &Out) {
-        let context = Context { confirm, ..self.context.clone() };
+        let context = Context {
+            confirm,
+            ..self.context.clone()
+        };
         for found in self.found.iter().filter(|f| names.contains(&f.name)) {
-            let (Standing::Runs(test) | Standing::Slow(test)) = &found.standing else { continue };
+            let (Standing::Runs(test) | Standing::Slow(test)) = &found.standing else {
+                continue;
+            };
             if context.interrupt.raised().is_some() {
                 return;
             }
@@ -156,15 +220,25 @@ impl Pass<'_> {
 }
 
 /// Tells the whole: table or JSON, the report file, and last how many were decided.
-pub(super) fn answer(context: &Context, ask: &Run, records: Vec<Record>, exit: Exit, out: &Out) -> Exit {
-    let exit = records.iter().fold(exit, |exit, record| exit.worst(Exit::of(record)));
+pub(super) fn answer(
+    context: &Context,
+    ask: &Run,
+    records: Vec<Record>,
+    exit: Exit,
+    out: &Out,
+) -> Exit {
+    let exit = records
+        .iter()
+        .fold(exit, |exit, record| exit.worst(Exit::of(record)));
     let exit = match context.interrupt.raised() {
         Some(signal) => exit.worst(Exit::Interrupted(signal)),
         None => exit,
     };
     let exit = keep_report(&context.places.report_file(), &records, exit, out);
     if ask.message_format == MessageFormat::Json {
-        records.iter().for_each(|r| out.object(&VerdictLine::from(r)));
+        records
+            .iter()
+            .for_each(|r| out.object(&VerdictLine::from(r)));
         out.object(&SummaryLine::of(&records, exit.code()));
     }
     out.human(|w, style| {

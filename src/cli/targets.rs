@@ -21,13 +21,19 @@ pub(crate) struct Target {
 }
 
 /// The packages and names of `harness = false` test targets with one of the given names.
-pub(crate) fn find<'a>(metadata: &'a Metadata, names: &[String], packages: &[String]) -> Vec<(&'a Package, &'a str)> {
-    let wanted = |p: &&Package| packages.is_empty() || packages.iter().any(|spec| spec == p.name.as_str());
+pub(crate) fn find<'a>(
+    metadata: &'a Metadata,
+    names: &[String],
+    packages: &[String],
+) -> Vec<(&'a Package, &'a str)> {
+    let wanted =
+        |p: &&Package| packages.is_empty() || packages.iter().any(|spec| spec == p.name.as_str());
     let mut found = Vec::new();
     for package in metadata.workspace_packages().into_iter().filter(wanted) {
         for target in &package.targets {
             let is_test = target.kind.contains(&TargetKind::Test) && names.contains(&target.name);
-            if is_test && brings_its_own_harness(package.manifest_path.as_std_path(), &target.name) {
+            if is_test && brings_its_own_harness(package.manifest_path.as_std_path(), &target.name)
+            {
                 found.push((package, target.name.as_str()));
             }
         }
@@ -39,7 +45,11 @@ pub(crate) fn find<'a>(metadata: &'a Metadata, names: &[String], packages: &[Str
 fn brings_its_own_harness(manifest: &Path, target: &str) -> bool {
     let text = std::fs::read_to_string(manifest).unwrap_or_default();
     let table = toml::from_str::<toml::Table>(&text).unwrap_or_default();
-    let tests = table.get("test").and_then(toml::Value::as_array).map(Vec::as_slice).unwrap_or_default();
+    let tests = table
+        .get("test")
+        .and_then(toml::Value::as_array)
+        .map(Vec::as_slice)
+        .unwrap_or_default();
     tests.iter().any(|t| {
         let name = t.get("name").and_then(toml::Value::as_str);
         name == Some(target) && t.get("harness").and_then(toml::Value::as_bool) == Some(false)
@@ -63,19 +73,36 @@ pub(crate) fn build(
         let output = command.stderr(Stdio::inherit()).output();
         let output = output.map_err(|e| vec![format!("failed to start cargo: {e}")])?;
         if !output.status.success() {
-            return Err(vec![format!("failed to build test target {name} of {}", package.name)]);
+            return Err(vec![format!(
+                "failed to build test target {name} of {}",
+                package.name
+            )]);
         }
         let executable = executable(&output.stdout, name);
-        let executable = executable.ok_or_else(|| vec![format!("cargo named no executable for test target {name}")])?;
-        let package_dir = package.manifest_path.parent().map(PathBuf::from).unwrap_or_default();
-        targets.push(Target { executable, package_dir });
+        let executable = executable
+            .ok_or_else(|| vec![format!("cargo named no executable for test target {name}")])?;
+        let package_dir = package
+            .manifest_path
+            .parent()
+            .map(PathBuf::from)
+            .unwrap_or_default();
+        targets.push(Target {
+            executable,
+            package_dir,
+        });
     }
     Ok(targets)
 }
 
 fn cargo(cli: &Cli, ask: &Build, out: &Out) -> Command {
     let mut command = Command::new(out.vars.get("CARGO").map_or("cargo", String::as_str));
-    command.args(["test", "--no-run", "--message-format=json-render-diagnostics", "--profile", &ask.profile]);
+    command.args([
+        "test",
+        "--no-run",
+        "--message-format=json-render-diagnostics",
+        "--profile",
+        &ask.profile,
+    ]);
     if let Some(manifest) = &cli.manifest_path {
         command.arg("--manifest-path").arg(manifest);
     }
@@ -112,12 +139,23 @@ impl Target {
         records: &Path,
     ) -> std::io::Result<ExitStatus> {
         let mut command = Command::new(&self.executable);
-        command.arg("--exact").arg("--include-ignored").args(names).current_dir(&self.package_dir);
+        command
+            .arg("--exact")
+            .arg("--include-ignored")
+            .args(names)
+            .current_dir(&self.package_dir);
         command.env("CARGO_MANIFEST_DIR", &self.package_dir);
         command.env("IOGATE_WORKSPACE_ROOT", &context.places.root);
         command.env("IOGATE_TARGET_DIR", &context.places.target_dir);
         command.env("IOGATE_RECORD_DIR", records);
-        command.env("IOGATE_CONFIRM", if confirm == Confirm::Now { "now" } else { "later" });
+        command.env(
+            "IOGATE_CONFIRM",
+            if confirm == Confirm::Now {
+                "now"
+            } else {
+                "later"
+            },
+        );
         for (variable, value) in variables(settings) {
             command.env(variable, value);
         }
@@ -176,15 +214,29 @@ mod tests {
     #[test]
     fn repeated_disks_become_one_variable() {
         let pair = |k: &str, v: &str| (k.to_owned(), v.to_owned());
-        let settings = [pair("disk", "/a"), pair("max-write", "1GiB"), pair("disk", "/b")];
-        assert_eq!(variables(&settings), [pair("IOGATE_DISK", "/a:/b"), pair("IOGATE_MAX_WRITE", "1GiB")]);
+        let settings = [
+            pair("disk", "/a"),
+            pair("max-write", "1GiB"),
+            pair("disk", "/b"),
+        ];
+        assert_eq!(
+            variables(&settings),
+            [
+                pair("IOGATE_DISK", "/a:/b"),
+                pair("IOGATE_MAX_WRITE", "1GiB")
+            ]
+        );
     }
 
     #[test]
     fn only_targets_without_cargos_harness_count() {
         let dir = tempfile::tempdir().unwrap();
         let manifest = dir.path().join("Cargo.toml");
-        std::fs::write(&manifest, "[[test]]\nname = \"gate\"\nharness = false\n[[test]]\nname = \"unit\"\n").unwrap();
+        std::fs::write(
+            &manifest,
+            "[[test]]\nname = \"gate\"\nharness = false\n[[test]]\nname = \"unit\"\n",
+        )
+        .unwrap();
         assert!(brings_its_own_harness(&manifest, "gate"));
         assert!(!brings_its_own_harness(&manifest, "unit"));
         assert!(!brings_its_own_harness(Path::new("/nonexistent"), "gate"));

@@ -40,9 +40,21 @@ fn test() -> Option<Test> {
 }
 
 fn tell(context: &Context, ask: &Run, record: &Record, out: &Out) -> Exit {
-    let last = record.facts.as_ref().and_then(|f| store::last_trial(&context.places, &f.identity).ok()?);
-    let exit = if record.judgement.verdict == Verdict::Invalid { Exit::Undecided } else { Exit::Fine };
-    let exit = keep_report(&context.places.report_file(), std::slice::from_ref(record), exit, out);
+    let last = record
+        .facts
+        .as_ref()
+        .and_then(|f| store::last_trial(&context.places, &f.identity).ok()?);
+    let exit = if record.judgement.verdict == Verdict::Invalid {
+        Exit::Undecided
+    } else {
+        Exit::Fine
+    };
+    let exit = keep_report(
+        &context.places.report_file(),
+        std::slice::from_ref(record),
+        exit,
+        out,
+    );
     if ask.message_format == MessageFormat::Json {
         out.object(&VerdictLine::from(record));
         out.object(&SummaryLine::of(std::slice::from_ref(record), exit.code()));
@@ -52,8 +64,9 @@ fn tell(context: &Context, ask: &Run, record: &Record, out: &Out) -> Exit {
     if record.judgement.verdict != Verdict::Invalid
         && let Err(error) = store::store_trial(&context.places, record)
     {
-        out.note(&format!("failed to {error}; the next trial has nothing to compare with"));
+        out.note(&format!(
+            "failed to {error}; the next trial has nothing to compare with"
+        ));
     }
     exit
 }
-

@@ -20,7 +20,10 @@ pub(crate) fn metadata(cli: &Cli, out: &Out) -> Result<Option<Metadata>, Vec<Str
     }
     if let Some(manifest) = &cli.manifest_path {
         command.manifest_path(manifest);
-        return command.exec().map(Some).map_err(|e| vec![format!("--manifest-path {}: {e}", manifest.display())]);
+        return command
+            .exec()
+            .map(Some)
+            .map_err(|e| vec![format!("--manifest-path {}: {e}", manifest.display())]);
     }
     if !std::env::current_dir().is_ok_and(|dir| in_package(&dir)) {
         return Ok(None);
@@ -47,9 +50,11 @@ pub(crate) fn context(
     out: &Out,
 ) -> Result<(Context, Option<Metadata>), Vec<String>> {
     let metadata = metadata(cli, out)?;
-    let workspace = metadata.as_ref().map_or_else(Workspace::default, |m| Workspace {
-        root: Some(m.workspace_root.clone().into()),
-        target: Some(m.target_directory.clone().into()),
-    });
+    let workspace = metadata
+        .as_ref()
+        .map_or_else(Workspace::default, |m| Workspace {
+            root: Some(m.workspace_root.clone().into()),
+            target: Some(m.target_directory.clone().into()),
+        });
     Ok((Context::gather(flags, &out.vars, workspace)?, metadata))
 }

@@ -5,6 +5,8 @@ use std::ffi::OsString;
 
 use libtest_mimic::{Arguments, ColorSetting};
 
+use crate::report::ColorChoice;
+
 /// Arguments of the test executable, made fit for libtest-mimic.
 #[derive(Debug, Clone)]
 pub(crate) struct Argv {
@@ -13,7 +15,7 @@ pub(crate) struct Argv {
     /// Positional filters; a test runs if any matches.
     pub(crate) filters: Vec<String>,
     /// The colour asked for, if any.
-    pub(crate) color: Option<bool>,
+    pub(crate) color: Option<ColorChoice>,
 }
 
 /// Flags of libtest that change nothing here: output is never captured, tests run one by one in the order listed.
@@ -30,8 +32,15 @@ const WITHOUT_EFFECT: &[&str] = &[
 ];
 
 /// Flags whose value may stand in the next argument.
-const WITH_VALUE: &[&str] =
-    &["--skip", "--test-threads", "--logfile", "--color", "--format", "-Z", "--shuffle-seed"];
+const WITH_VALUE: &[&str] = &[
+    "--skip",
+    "--test-threads",
+    "--logfile",
+    "--color",
+    "--format",
+    "-Z",
+    "--shuffle-seed",
+];
 
 impl Argv {
     /// Reads the arguments behind the executable's name.
@@ -40,34 +49,56 @@ impl Argv {
     /// A sentence for arguments that libtest would refuse or that would hang: exit code 2.
     pub(crate) fn parse(arguments: impl Iterator<Item = OsString>) -> Result<Self, String> {
         let arguments: Vec<String> = arguments
-            .map(|a| a.into_string().map_err(|a| format!("argument {} is not UTF-8", a.display())))
+            .map(|a| {
+                a.into_string()
+                    .map_err(|a| format!("argument {} is not UTF-8", a.display()))
+            })
             .collect::<Result<_, _>>()?;
         let (kept, filters) = split(&arguments)?;
         let mut mimic = Arguments::from_iter(std::iter::once("gate".to_owned()).chain(kept));
         if mimic.test_threads == Some(0) {
-            return Err("--test-threads must be 1 or more, found 0; tests of one disk run one at a time \
+            return Err(
+                "--test-threads must be 1 or more, found 0; tests of one disk run one at a time \
                         whatever the number"
-                .to_owned());
+                    .to_owned(),
+            );
         }
         // One disk, one test at a time; more than one thread would also hide a running test's name.
         mimic.test_threads = Some(1);
         let color = match mimic.color {
-            Some(ColorSetting::Always) => Some(true),
-            Some(ColorSetting::Never) => Some(false),
+            Some(ColorSetting::Always) => Some(ColorChoice::Always),
+            Some(ColorSetting::Never) => Some(ColorChoice::Never),
             _ => None,
         };
-        Ok(Self { mimic, filters, color })
+        Ok(Self {
+            mimic,
+            filters,
+            color,
+        })
     }
 
     /// As if these filters had been typed; for the command, which has its own flags.
     #[cfg(feature = "cli")]
     pub(crate) fn of(filters: Vec<String>, exact: bool) -> Self {
-        Self { mimic: Arguments { exact, ..Arguments::default() }, filters, color: None }
+        Self {
+            mimic: Arguments {
+                exact,
+                ..Arguments::default()
+            },
+            filters,
+            color: None,
+        }
     }
 
     /// Whether a test of this name is selected by the filters (skips are libtest-mimic's).
     pub(crate) fn selects(&self, name: &str) -> bool {
-        let hit = |f: &String| if self.mimic.exact { name == f } else { name.contains(f.as_str()) };
+        let hit = |f: &String| {
+            if self.mimic.exact {
+                name == f
+            } else {
+                name.contains(f.as_str())
+            }
+        };
         self.filters.is_empty() || self.filters.iter().any(hit)
     }
 }
@@ -88,7 +119,9 @@ fn split(arguments: &[String]) -> Result<(Vec<String>, Vec<String>), String> {
         } else if argument == "--no-capture" {
             kept.push("--nocapture".to_owned());
         } else if WITH_VALUE.contains(&argument.as_str()) {
-            let value = rest.next().ok_or_else(|| format!("{argument} needs a value"))?;
+            let value = rest
+                .next()
+                .ok_or_else(|| format!("{argument} needs a value"))?;
             kept.extend([argument.clone(), value.clone()]);
         } else if argument.starts_with('-') {
             kept.push(argument.clone());
@@ -110,7 +143,11 @@ mod tests {
     #[test]
     fn several_filters_run_the_union() {
         let argv = parse(&["seq", "rand", "--no-capture"]).unwrap();
-        assert!(argv.selects("sequential::direct") && argv.selects("random::read") && !argv.selects("smoke::null"));
+        assert!(
+            argv.selects("sequential::direct")
+                && argv.selects("random::read")
+                && !argv.selects("smoke::null")
+        );
         assert_eq!(argv.mimic.filter, None);
     }
 
@@ -122,13 +159,28 @@ mod tests {
 
     #[test]
     fn zero_threads_are_refused_and_many_become_one() {
-        assert!(parse(&["--test-threads=0"]).unwrap_err().contains("found 0"));
-        assert_eq!(parse(&["--test-threads", "8"]).unwrap().mimic.test_threads, Some(1));
+        assert!(
+            parse(&["--test-threads=0"])
+                .unwrap_err()
+                .contains("found 0")
+        );
+        assert_eq!(
+            parse(&["--test-threads", "8"]).unwrap().mimic.test_threads,
+            Some(1)
+        );
     }
 
     #[test]
     fn flags_of_libtest_without_effect_are_taken() {
-        let argv = parse(&["--shuffle-seed", "7", "--shuffle", "--report-time", "--bench", "--shuffle-seed=9", "x"]);
+        let argv = parse(&[
+            "--shuffle-seed",
+            "7",
+            "--shuffle",
+            "--report-time",
+            "--bench",
+            "--shuffle-seed=9",
+            "x",
+        ]);
         let argv = argv.unwrap();
         assert_eq!(argv.filters, ["x"]);
         assert!(!argv.mimic.bench);

@@ -23,7 +23,7 @@ pub(crate) enum Standing {
     /// It runs when ignored tests are asked for.
     Slow(Box<Test>),
     /// It cannot run here; asked for all the same, it fails with this reason.
-    Ignored(String),
+    Ignored(Box<Test>, String),
     /// Its suite file cannot be read: it fails with what is wrong.
     Broken(String),
 }
@@ -31,13 +31,13 @@ pub(crate) enum Standing {
 impl Standing {
     /// Shown as ignored.
     pub(crate) fn is_ignored(&self) -> bool {
-        matches!(self, Self::Slow(_) | Self::Ignored(_))
+        matches!(self, Self::Slow(_) | Self::Ignored(..))
     }
 
     /// Why it cannot run here.
     pub(crate) fn reason(&self) -> Option<&str> {
         match self {
-            Self::Ignored(reason) => Some(reason),
+            Self::Ignored(_, reason) => Some(reason),
             _ => None,
         }
     }
@@ -46,7 +46,11 @@ impl Standing {
 impl Found {
     /// Whether a filter hits the name.
     pub(crate) fn matches(&self, filter: &str, exact: bool) -> bool {
-        if exact { self.name == filter } else { self.name.contains(filter) }
+        if exact {
+            self.name == filter
+        } else {
+            self.name.contains(filter)
+        }
     }
 }
 
@@ -57,10 +61,20 @@ pub(crate) fn find(places: &Places, config: Option<&Config>, argv: &Argv) -> Vec
     let mut probe = Probe::default();
     let mut found = Vec::new();
     for file in texts(places, argv) {
-        match file.and_then(|f| suite::parse(&f.name, &f.origin, &f.text).map_err(|errors| (f.name, join(&errors)))) {
-            Ok(suite) => found.extend(suite.tests.into_iter().map(|t| stand(config, t, &mut probe))),
+        match file.and_then(|f| {
+            suite::parse(&f.name, &f.origin, &f.text).map_err(|errors| (f.name, join(&errors)))
+        }) {
+            Ok(suite) => found.extend(
+                suite
+                    .tests
+                    .into_iter()
+                    .map(|t| stand(config, t, &mut probe)),
+            ),
             Err((name, errors)) => {
-                found.push(Found { name: format!("{name}::suite-file"), standing: Standing::Broken(errors) });
+                found.push(Found {
+                    name: format!("{name}::suite-file"),
+                    standing: Standing::Broken(errors),
+                });
             }
         }
     }
@@ -69,7 +83,11 @@ pub(crate) fn find(places: &Places, config: Option<&Config>, argv: &Argv) -> Vec
 }
 
 fn join(errors: &[suite::SuiteError]) -> String {
-    errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
+    errors
+        .iter()
+        .map(ToString::to_string)
+        .collect::<Vec<_>>()
+        .join("\n")
 }
 
 /// Texts of the suite files that may hold a selected test; one that cannot be read with its name and the reason.
@@ -82,7 +100,11 @@ fn texts(places: &Places, argv: &Argv) -> Vec<Result<SuiteText, (String, String)
         Ok(text) => text.map(Ok),
         Err(error) => Some(Err((name, format!("failed to {error}")))),
     };
-    names.into_iter().filter(|n| may_hold_selected(n, argv)).filter_map(read).collect()
+    names
+        .into_iter()
+        .filter(|n| may_hold_selected(n, argv))
+        .filter_map(read)
+        .collect()
 }
 
 /// With `--exact`, only the files whose name begins a selected test's are read: nextest starts one process a test,
@@ -95,7 +117,7 @@ fn may_hold_selected(suite: &str, argv: &Argv) -> bool {
 fn stand(config: Option<&Config>, test: Test, probe: &mut Probe) -> Found {
     let name = test.full_name();
     let standing = match reason_to_ignore(config, &test, probe) {
-        Some(reason) => Standing::Ignored(reason),
+        Some(reason) => Standing::Ignored(Box::new(test), reason),
         None if test.slow => Standing::Slow(Box::new(test)),
         None => Standing::Runs(Box::new(test)),
     };
@@ -129,7 +151,10 @@ struct Probe {
 impl Probe {
     fn engine(&mut self, kind: EngineKind) -> Option<String> {
         match kind {
-            EngineKind::IoUring => self.uring.get_or_insert_with(|| engine::probe(kind).err()).clone(),
+            EngineKind::IoUring => self
+                .uring
+                .get_or_insert_with(|| engine::probe(kind).err())
+                .clone(),
             _ => None,
         }
     }

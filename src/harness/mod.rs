@@ -16,7 +16,7 @@ pub(crate) use found::{Found, Standing, find};
 use libtest_mimic::{ColorSetting, Completion, Failed, Trial};
 
 use crate::pipeline::{self, Context, Purpose, Vars, Workspace};
-use crate::report::{self, Style};
+use crate::report::{self, ColorChoice, Style};
 
 /// Columns of the harness's text: it goes through runners that do not tell a width.
 const WIDTH: usize = 100;
@@ -53,7 +53,9 @@ impl Harness {
         let vars = pipeline::vars();
         let context = Context::gather(&[], &vars, Workspace::default());
         match context {
-            Ok(context) if argv.mimic.list => list(&find(&context.places, Some(context.config()), &argv), &argv),
+            Ok(context) if argv.mimic.list => {
+                list(&find(&context.places, Some(context.config()), &argv), &argv)
+            }
             Ok(context) => run(context, argv, &vars),
             Err(_) if argv.mimic.list => list_without_configuration(&vars, &argv),
             Err(errors) => fail_all(&errors),
@@ -78,8 +80,16 @@ fn list_without_configuration(vars: &Vars, argv: &Argv) -> ExitCode {
 
 /// Prints the names as libtest does. A reader that went away is no error.
 fn list(found: &[Found], argv: &Argv) -> ExitCode {
-    let skipped = |f: &Found| argv.mimic.skip.iter().any(|s| f.matches(s, argv.mimic.exact));
-    let shown = found.iter().filter(|f| !argv.mimic.ignored || f.standing.is_ignored()).filter(|f| !skipped(f));
+    let skipped = |f: &Found| {
+        argv.mimic
+            .skip
+            .iter()
+            .any(|s| f.matches(s, argv.mimic.exact))
+    };
+    let shown = found
+        .iter()
+        .filter(|f| !argv.mimic.ignored || f.standing.is_ignored())
+        .filter(|f| !skipped(f));
     let mut text: String = shown.map(|f| format!("{}: test\n", f.name)).collect();
     if !argv.mimic.quiet && argv.mimic.format.is_none() {
         text += &format!("\n{} tests, 0 benchmarks\n", text.lines().count());
@@ -92,15 +102,29 @@ fn list(found: &[Found], argv: &Argv) -> ExitCode {
 fn run(context: Context, mut argv: Argv, vars: &Vars) -> ExitCode {
     let found = find(&context.places, Some(context.config()), &argv);
     say_why_ignored(&found);
-    let painted = |terminal: bool| report::color(argv.color, report::ColorEnv::of(vars), terminal);
-    let color = if painted(std::io::stdout().is_terminal()) { ColorSetting::Always } else { ColorSetting::Never };
-    let style = Style { color: painted(std::io::stderr().is_terminal()), width: WIDTH };
+    let choice = argv.color.or_else(|| {
+        vars.get("CARGO_TERM_COLOR")
+            .and_then(|word| ColorChoice::parse(word))
+    });
+    let painted = |terminal: bool| report::color(choice, report::ColorEnv::of(vars), terminal);
+    let color = if painted(std::io::stdout().is_terminal()) {
+        ColorSetting::Always
+    } else {
+        ColorSetting::Never
+    };
+    let style = Style {
+        color: painted(std::io::stderr().is_terminal()),
+        width: WIDTH,
+    };
     argv.mimic.color = Some(color);
     if let Err(error) = context.catch_signals() {
         return fail_all(&[format!("failed to catch SIGINT and SIGTERM: {error}")]);
     }
     let context = Arc::new(context);
-    let trials = found.into_iter().map(|f| trial(&context, f, style)).collect();
+    let trials = found
+        .into_iter()
+        .map(|f| trial(&context, f, style))
+        .collect();
     libtest_mimic::run(&argv.mimic, trials).exit_code()
 }
 
@@ -114,7 +138,10 @@ fn say_why_ignored(found: &[Found]) {
         }
     }
     for (reason, count) in reasons {
-        eprintln!("iogate: {count} {} ignored: {reason}", if count == 1 { "test" } else { "tests" });
+        eprintln!(
+            "iogate: {count} {} ignored: {reason}",
+            if count == 1 { "test" } else { "tests" }
+        );
     }
 }
 
@@ -133,7 +160,7 @@ fn body(context: &Context, found: Found, style: Style) -> Result<Completion, Fai
     let test = match found.standing {
         Standing::Runs(test) | Standing::Slow(test) => test,
         Standing::Broken(reason) => return fail(&reason),
-        Standing::Ignored(reason) => return fail(&format!("skipped: {reason}")),
+        Standing::Ignored(_, reason) => return fail(&format!("skipped: {reason}")),
     };
     let (record, path) = pipeline::run_test(context, &test, Purpose::Gate);
     let text = |style| {
@@ -144,7 +171,10 @@ fn body(context: &Context, found: Found, style: Style) -> Result<Completion, Fai
     };
     eprint!("{}", text(style));
     if record.failed {
-        return Err(Failed::from(text(Style { color: false, ..style })));
+        return Err(Failed::from(text(Style {
+            color: false,
+            ..style
+        })));
     }
     Ok(Completion::Completed)
 }

@@ -69,13 +69,19 @@ impl Context {
         let one = |e: &dyn std::fmt::Display| vec![format!("failed to {e}")];
         let places = places(vars, workspace).map_err(|e| vec![e])?;
         let files = places.config_files().map_err(|e| one(&e))?;
-        let own = |(k, v): (&String, &String)| k.starts_with("IOGATE_").then(|| (k.clone(), v.clone()));
+        let own =
+            |(k, v): (&String, &String)| k.starts_with("IOGATE_").then(|| (k.clone(), v.clone()));
         let own: Vec<_> = vars.iter().filter_map(own).collect();
         let shown = |t: store::Text| (t.path.display().to_string(), t.text);
         let (local, shared) = (files.local.map(shown), files.shared.map(shown));
-        let local = local.as_ref().map(|(path, text)| (path.as_str(), text.as_str()));
-        let shared = shared.as_ref().map(|(path, text)| (path.as_str(), text.as_str()));
-        let resolved = Config::resolve(flags, &own, local, shared).map_err(|errors| errors.iter().map(ToString::to_string).collect::<Vec<_>>())?;
+        let local = local
+            .as_ref()
+            .map(|(path, text)| (path.as_str(), text.as_str()));
+        let shared = shared
+            .as_ref()
+            .map(|(path, text)| (path.as_str(), text.as_str()));
+        let resolved = Config::resolve(flags, &own, local, shared)
+            .map_err(|errors| errors.iter().map(ToString::to_string).collect::<Vec<_>>())?;
         let config = &resolved.config;
         let places = places
             .with_dirs(config.suites.as_deref(), config.baselines.as_deref())
@@ -84,7 +90,10 @@ impl Context {
             places,
             run: vars.get("NEXTEST_RUN_ID").cloned().unwrap_or_else(run_name),
             ci: in_ci(vars),
-            attempt: vars.get("NEXTEST_ATTEMPT").and_then(|a| a.parse().ok()).unwrap_or(1),
+            attempt: vars
+                .get("NEXTEST_ATTEMPT")
+                .and_then(|a| a.parse().ok())
+                .unwrap_or(1),
             confirm: match vars.get("IOGATE_CONFIRM").map(String::as_str) {
                 Some("later") => Confirm::Later,
                 Some("now") => Confirm::Now,
@@ -146,7 +155,8 @@ fn place(vars: &Vars, workspace: Workspace) -> Result<Where, String> {
         cargo_target_dir: path("CARGO_TARGET_DIR"),
         record_dir: path("IOGATE_RECORD_DIR"),
         executable: std::env::current_exe().ok(),
-        cwd: std::env::current_dir().map_err(|e| format!("failed to read the current directory: {e}"))?,
+        cwd: std::env::current_dir()
+            .map_err(|e| format!("failed to read the current directory: {e}"))?,
         xdg_state_home: path("XDG_STATE_HOME"),
         home: path("HOME"),
     })
@@ -154,7 +164,9 @@ fn place(vars: &Vars, workspace: Workspace) -> Result<Where, String> {
 
 /// Time and process: sorts by age, never twice.
 fn run_name() -> String {
-    let seconds = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).map_or(0, |d| d.as_secs());
+    let seconds = std::time::SystemTime::now()
+        .duration_since(std::time::UNIX_EPOCH)
+        .map_or(0, |d| d.as_secs());
     format!("{seconds}-{}", std::process::id())
 }
 
@@ -180,7 +192,11 @@ mod tests {
             ("X", "1", false),
         ];
         for (key, value, expected) in cases {
-            assert_eq!(in_ci(&Vars::from([(key.to_owned(), value.to_owned())])), expected, "{key}={value}");
+            assert_eq!(
+                in_ci(&Vars::from([(key.to_owned(), value.to_owned())])),
+                expected,
+                "{key}={value}"
+            );
         }
     }
 }

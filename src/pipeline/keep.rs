@@ -14,16 +14,25 @@ use crate::verdict::Verdict;
 
 /// What is accepted for the test on this disk; with [`Confirm::Now`] also the first session of the earlier process.
 #[cfg(target_os = "linux")]
-pub(super) fn known(context: &Context, story: &mut Story<'_>, looked: &Looked) -> Result<Known, End> {
+pub(super) fn known(
+    context: &Context,
+    story: &mut Story<'_>,
+    looked: &Looked,
+) -> Result<Known, End> {
     let unreadable = |e: store::StoreError| End::Refused(format!("failed to {e}"));
     let test = story.test;
     if context.confirm == Confirm::Now {
-        let before = Records::of(&context.places, &context.run).read(&test.suite, &test.name).map_err(unreadable)?;
+        let before = Records::of(&context.places, &context.run)
+            .read(&test.suite, &test.name)
+            .map_err(unreadable)?;
         story.sessions = before.map(|r| r.sessions).unwrap_or_default();
         story.inherited = story.sessions.len();
     }
     if story.is_trial() {
-        return Ok(Known { accepted: None, identity: None });
+        return Ok(Known {
+            accepted: None,
+            identity: None,
+        });
     }
     let identity = &looked.facts.identity;
     let hash = |salt: &str| looked.raw.hash(salt);
@@ -33,17 +42,29 @@ pub(super) fn known(context: &Context, story: &mut Story<'_>, looked: &Looked) -
         by_model: context.config().matching == crate::config::Match::Model,
         who: store::Who::Attached(&hash),
     };
-    Ok(match store::find_baseline(&context.places, &test.suite, &wanted).map_err(unreadable)? {
-        Found::Baseline(mut stored) => {
-            Known { accepted: stored.baseline.tests.remove(&test.name), identity: Some(stored.baseline.disk) }
-        }
-        // Judged as another disk's: the verdict names both.
-        Found::OtherDisk { path, identity } => {
-            let accepted = store::read_baseline(&path).map_err(unreadable)?.tests.remove(&test.name);
-            Known { accepted, identity: Some(identity) }
-        }
-        Found::None => Known { accepted: None, identity: None },
-    })
+    Ok(
+        match store::find_baseline(&context.places, &test.suite, &wanted).map_err(unreadable)? {
+            Found::Baseline(mut stored) => Known {
+                accepted: stored.baseline.tests.remove(&test.name),
+                identity: Some(stored.baseline.disk),
+            },
+            // Judged as another disk's: the verdict names both.
+            Found::OtherDisk { path, identity } => {
+                let accepted = store::read_baseline(&path)
+                    .map_err(unreadable)?
+                    .tests
+                    .remove(&test.name);
+                Known {
+                    accepted,
+                    identity: Some(identity),
+                }
+            }
+            Found::None => Known {
+                accepted: None,
+                identity: None,
+            },
+        },
+    )
 }
 
 /// Writes the record and, where they may be accepted one day, the sessions; decides whether the test failed.
@@ -57,7 +78,10 @@ pub(super) fn keep(context: &Context, story: Story<'_>, end: End) -> Told {
         let kept = candidates(context, test, &record, mount_point.as_ref(), inherited)
             .and_then(|()| update(context, test, &record));
         if let Err(error) = kept {
-            record.judgement.notes.push(format!("not kept as a candidate: {error}"));
+            record
+                .judgement
+                .notes
+                .push(format!("not kept as a candidate: {error}"));
         }
     }
     let records = Records::of(&context.places, &context.run);
@@ -80,10 +104,16 @@ fn fails(context: &Context, record: &Record) -> bool {
         return false;
     }
     match record.judgement.verdict {
-        Verdict::Regressed | Verdict::Invalid | Verdict::NotComparable => !record.trial || record.judgement.verdict == Verdict::Invalid,
+        Verdict::Regressed | Verdict::Invalid | Verdict::NotComparable => {
+            !record.trial || record.judgement.verdict == Verdict::Invalid
+        }
         Verdict::Interrupted => true,
-        Verdict::Inconclusive => !record.trial && (config.strict || undecided_too_often(context, record)),
-        Verdict::NoBaseline => !record.trial && (context.ci || config.require == Some(Require::Baseline)),
+        Verdict::Inconclusive => {
+            !record.trial && (config.strict || undecided_too_often(context, record))
+        }
+        Verdict::NoBaseline => {
+            !record.trial && (context.ci || config.require == Some(Require::Baseline))
+        }
         Verdict::Pass | Verdict::Skipped => false,
     }
 }
@@ -93,13 +123,17 @@ fn undecided_too_often(context: &Context, record: &Record) -> bool {
     let limit = context.config().max_undecided as usize;
     let before = Records::history(&context.places, &record.suite, &record.test, limit);
     let disk = |r: &Record| r.facts.as_ref().map(|f| f.identity.hash.clone());
-    let undecided = |r: &&Record| r.judgement.verdict == Verdict::Inconclusive && disk(r) == disk(record);
+    let undecided =
+        |r: &&Record| r.judgement.verdict == Verdict::Inconclusive && disk(r) == disk(record);
     before.iter().take_while(undecided).count() + 1 >= limit
 }
 
 /// Sessions of a trial, a retry, an interrupted or invalid test, or without I/O never become a baseline.
 fn may_become_accepted(context: &Context, record: &Record) -> bool {
-    let sound = !matches!(record.judgement.verdict, Verdict::Invalid | Verdict::Interrupted | Verdict::Skipped);
+    let sound = !matches!(
+        record.judgement.verdict,
+        Verdict::Invalid | Verdict::Interrupted | Verdict::Skipped
+    );
     sound && !record.trial && !record.sessions.is_empty() && context.config().update != Update::No
 }
 
@@ -110,7 +144,9 @@ fn candidates(
     mount_point: Option<&String>,
     inherited: usize,
 ) -> store::Result<()> {
-    let Some(facts) = &record.facts else { return Ok(()) };
+    let Some(facts) = &record.facts else {
+        return Ok(());
+    };
     if test.workload.engine == EngineKind::Null {
         return Ok(());
     }
@@ -118,10 +154,18 @@ fn candidates(
         let candidate = CandidateSession {
             text: test.text.clone(),
             barred: barred(record),
-            session: Session { rounds: without_series(session), ..session.clone() },
+            session: Session {
+                rounds: without_series(session),
+                ..session.clone()
+            },
         };
         let name = (test.suite.as_str(), test.name.as_str());
-        Pending::of(&context.places).append(&facts.identity, name, mount_point.cloned(), candidate)?;
+        Pending::of(&context.places).append(
+            &facts.identity,
+            name,
+            mount_point.cloned(),
+            candidate,
+        )?;
     }
     Ok(())
 }
@@ -129,26 +173,46 @@ fn candidates(
 /// The 100 ms series stay in the record; a baseline is judged without them.
 fn without_series(session: &Session) -> Vec<crate::sample::Round> {
     let mut rounds = session.rounds.clone();
-    rounds.iter_mut().flat_map(|r| &mut r.legs).for_each(|leg| leg.series.clear());
+    rounds
+        .iter_mut()
+        .flat_map(|r| &mut r.legs)
+        .for_each(|leg| leg.series.clear());
     rounds
 }
 
 fn barred(record: &Record) -> Option<String> {
-    (record.attempt > 1).then(|| format!("attempt {} of the runner: a retry picks the luckier run", record.attempt))
+    (record.attempt > 1).then(|| {
+        format!(
+            "attempt {} of the runner: a retry picks the luckier run",
+            record.attempt
+        )
+    })
 }
 
 /// `IOGATE_UPDATE=new` and `always`: what `accept` would do, at once.
 fn update(context: &Context, test: &Test, record: &Record) -> store::Result<()> {
     let ask = match context.config().update {
         Update::New if record.judgement.verdict == Verdict::NoBaseline => AcceptOptions::default(),
-        Update::Always => AcceptOptions { append: true, ..AcceptOptions::default() },
+        Update::Always => AcceptOptions {
+            append: true,
+            ..AcceptOptions::default()
+        },
         _ => return Ok(()),
     };
     if record.unconfirmed || record.attempt > 1 {
         return Ok(());
     }
     let only = |suite: &str, name: &str| suite == test.suite && name == test.name;
-    for outcome in promote(context, &Promote { options: ask, from: None, disk: None, write: true, only: &only })? {
+    for outcome in promote(
+        context,
+        &Promote {
+            options: ask,
+            from: None,
+            disk: None,
+            write: true,
+            only: &only,
+        },
+    )? {
         if let Err(refused) = &outcome.result {
             eprintln!("iogate: {refused}");
         }

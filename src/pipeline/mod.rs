@@ -15,6 +15,7 @@ use crate::record::Record;
 use crate::suite::Test;
 #[cfg(target_os = "linux")]
 use crate::verdict::Look;
+pub(crate) use story::now;
 use story::{End, Story};
 
 /// The record of a test and the file it lies in, unless that could not be written.
@@ -37,6 +38,12 @@ pub(crate) fn run_test(context: &Context, test: &Test, purpose: Purpose<'_>) -> 
     keep::keep(context, story, end)
 }
 
+/// The record of a test that was selected and cannot run here.
+#[cfg(feature = "cli")]
+pub(crate) fn skipped(context: &Context, test: &Test, reason: &str) -> Record {
+    Story::begin(test, Purpose::Gate).record(context, End::Skipped(reason.to_owned()))
+}
+
 /// Measuring needs Linux; elsewhere every test is listed as ignored, and one asked for all the same ends so.
 #[cfg(not(target_os = "linux"))]
 fn line(_: &Context, _: &mut Story<'_>) -> Result<End, End> {
@@ -49,7 +56,10 @@ fn line(context: &Context, story: &mut Story<'_>) -> Result<End, End> {
     let looked = turn::look(context, story)?;
     let known = keep::known(context, story, &looked)?;
     let plan = turn::plan(context, story, &looked, &known)?;
-    let turn = turn::take(context, story, &looked, &plan)?;
+    let turn = turn::take(context, &looked, &plan)?;
+    if !story.sessions.is_empty() {
+        turn.wait_for_gap(context, story)?;
+    }
     loop {
         let session = turn.measure(context, story, &plan)?;
         story.sessions.push(session);

@@ -28,6 +28,8 @@ pub(crate) struct Promote<'a> {
 pub(crate) struct Outcome {
     /// `suite::test`.
     pub(crate) name: String,
+    /// Test name without the suite.
+    pub(crate) test: String,
     /// Folder of the disk.
     pub(crate) disk: String,
     /// What was accepted before.
@@ -46,10 +48,17 @@ pub(crate) fn promote(context: &Context, ask: &Promote<'_>) -> store::Result<Vec
         Some(dir) => store::pending_from(dir)?,
         None => pending.read_all()?,
     };
-    let mut suites = Suites { context, read: BTreeMap::new() };
+    let mut suites = Suites {
+        context,
+        read: BTreeMap::new(),
+    };
     let mut outcomes = Vec::new();
     // Taken before anything is read, so that of two accepts the second sees what the first did.
-    let lock = if ask.write { Some(BaselinesLock::take(&context.places)?) } else { None };
+    let lock = if ask.write {
+        Some(BaselinesLock::take(&context.places)?)
+    } else {
+        None
+    };
     for leftover in &leftovers {
         let candidate = &leftover.candidate;
         let other_disk = ask.disk.is_some_and(|d| d != candidate.disk.name);
@@ -74,15 +83,32 @@ fn one(
 ) -> store::Result<Outcome> {
     let candidate = &leftover.candidate;
     let by_model = context.config().matching == crate::config::Match::Model;
-    let folder = store::folder_for_writing(&context.places.baselines_dir, &candidate.disk, by_model)?;
-    let path = context.places.baselines_dir.join(&folder).join(format!("{}.json", candidate.suite));
+    let folder =
+        store::folder_for_writing(&context.places.baselines_dir, &candidate.disk, by_model)?;
+    let path = context
+        .places
+        .baselines_dir
+        .join(&folder)
+        .join(format!("{}.json", candidate.suite));
     let existing = match lock {
         Some(lock) => lock.read(&folder, &candidate.suite)?,
-        None => path.is_file().then(|| store::read_baseline(&path)).transpose()?,
+        None => path
+            .is_file()
+            .then(|| store::read_baseline(&path))
+            .transpose()?,
     };
-    let old = existing.as_ref().and_then(|b| b.tests.get(&candidate.test)).cloned();
+    let old = existing
+        .as_ref()
+        .and_then(|b| b.tests.get(&candidate.test))
+        .cloned();
     let name = format!("{}::{}", candidate.suite, candidate.test);
-    let mut outcome = Outcome { name, disk: folder.clone(), old, result: Err(String::new()) };
+    let mut outcome = Outcome {
+        name,
+        test: candidate.test.clone(),
+        disk: folder.clone(),
+        old,
+        result: Err(String::new()),
+    };
     let test = match suites.test(&candidate.suite, &candidate.test) {
         Ok(test) => test,
         Err(why) => {
@@ -117,16 +143,34 @@ struct Suites<'a> {
 impl Suites<'_> {
     fn test(&mut self, suite: &str, test: &str) -> Result<Test, String> {
         let context = self.context;
-        let read = self.read.entry(suite.to_owned()).or_insert_with(|| load(context, suite));
+        let read = self
+            .read
+            .entry(suite.to_owned())
+            .or_insert_with(|| load(context, suite));
         let found = read.as_ref().map_err(Clone::clone)?;
-        let gone = || format!("{suite}::{test} is in no suite file any more; remove its pending file or restore the test");
-        found.tests.iter().find(|t| t.name == test).cloned().ok_or_else(gone)
+        let gone = || {
+            format!(
+                "{suite}::{test} is in no suite file any more; remove its pending file or restore the test"
+            )
+        };
+        found
+            .tests
+            .iter()
+            .find(|t| t.name == test)
+            .cloned()
+            .ok_or_else(gone)
     }
 }
 
 fn load(context: &Context, name: &str) -> Result<Suite, String> {
-    let file = store::suite_text(&context.places, suite::embedded(), name).map_err(|e| format!("failed to {e}"))?;
+    let file = store::suite_text(&context.places, suite::embedded(), name)
+        .map_err(|e| format!("failed to {e}"))?;
     let file = file.ok_or_else(|| format!("there is no suite {name} any more"))?;
-    suite::parse(&file.name, &file.origin, &file.text)
-        .map_err(|errors| errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))
+    suite::parse(&file.name, &file.origin, &file.text).map_err(|errors| {
+        errors
+            .iter()
+            .map(ToString::to_string)
+            .collect::<Vec<_>>()
+            .join("\n")
+    })
 }

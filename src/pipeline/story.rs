@@ -52,7 +52,9 @@ pub(crate) struct Known {
 
 /// Seconds since 1970.
 pub(crate) fn now() -> f64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0.0, |d| d.as_secs_f64())
+    SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .map_or(0.0, |d| d.as_secs_f64())
 }
 
 impl<'a> Story<'a> {
@@ -77,7 +79,10 @@ impl<'a> Story<'a> {
     /// One look at the evidence so far.
     pub(crate) fn judge(&self, context: &Context, known: &Known) -> Look {
         let (Some(facts), Some(newest)) = (&self.facts, self.sessions.last()) else {
-            return Look::Done(bare(Verdict::Inconclusive, "nothing was measured".to_owned()));
+            return Look::Done(bare(
+                Verdict::Inconclusive,
+                "nothing was measured".to_owned(),
+            ));
         };
         judge(&Evidence {
             test: self.test,
@@ -133,9 +138,14 @@ fn conclude(end: End, notes: Vec<String>) -> (Judgement, bool, bool, Option<i32>
 fn stopped(error: MeasureError) -> (Judgement, bool, bool, Option<i32>) {
     let text = error.to_string();
     match error {
-        MeasureError::Interrupted(signal) => (bare(Verdict::Interrupted, text), false, false, Some(signal)),
+        MeasureError::Interrupted(signal) => {
+            (bare(Verdict::Interrupted, text), false, false, Some(signal))
+        }
         MeasureError::Disturbed(_) => {
-            let judgement = Judgement { reason: Some(Reason::Disturbed), ..bare(Verdict::Inconclusive, text) };
+            let judgement = Judgement {
+                reason: Some(Reason::Disturbed),
+                ..bare(Verdict::Inconclusive, text)
+            };
             (judgement, false, false, None)
         }
         MeasureError::NotTheDisk(_) | MeasureError::Io { .. } | MeasureError::Short { .. } => {

@@ -30,7 +30,10 @@ pub(super) fn look(context: &Context, story: &mut Story<'_>) -> Result<Looked, E
     let trial = story.is_trial();
     let target: PathBuf = match story.purpose {
         Purpose::Trial(dir) => dir.to_owned(),
-        Purpose::Gate => context.disk().ok_or_else(|| End::Refused("no disk is configured".to_owned()))?.to_owned(),
+        Purpose::Gate => context
+            .disk()
+            .ok_or_else(|| End::Refused("no disk is configured".to_owned()))?
+            .to_owned(),
     };
     let unreadable = |e: store::StoreError| End::Refused(format!("failed to {e}"));
     let options = LookOptions {
@@ -40,7 +43,8 @@ pub(super) fn look(context: &Context, story: &mut Story<'_>) -> Result<Looked, E
         salt: String::new(),
         name: config.disk_name.clone(),
     };
-    let mut looked = device::look(&Roots::real(), &target, &options).map_err(|r| End::Refused(r.to_string()))?;
+    let mut looked =
+        device::look(&Roots::real(), &target, &options).map_err(|r| End::Refused(r.to_string()))?;
     let identity = &mut looked.facts.identity;
     let hash = |salt: &str| looked.raw.hash(salt);
     let wanted = Wanted {
@@ -52,13 +56,20 @@ pub(super) fn look(context: &Context, story: &mut Story<'_>) -> Result<Looked, E
     identity.salt = store::salt(&context.places, &wanted).map_err(unreadable)?;
     identity.hash = looked.raw.hash(&identity.salt);
     let path = &looked.facts.target;
-    story.mount_point = looked.mount_point_of_its_own.then(|| store::path_hash(&identity.salt, path));
+    story.mount_point = looked
+        .mount_point_of_its_own
+        .then(|| store::path_hash(&identity.salt, path));
     story.facts = Some(looked.facts.clone());
     Ok(looked)
 }
 
 /// Decides what will be done, and says so before it is.
-pub(super) fn plan(context: &Context, story: &Story<'_>, looked: &Looked, known: &Known) -> Result<Plan, End> {
+pub(super) fn plan(
+    context: &Context,
+    story: &Story<'_>,
+    looked: &Looked,
+    known: &Known,
+) -> Result<Plan, End> {
     let ask = Ask {
         trial: story.is_trial(),
         fixed: known.accepted.as_ref().map(|a| a.leg_bytes.clone()),
@@ -79,33 +90,52 @@ fn existing(story: &Story<'_>, looked: &Looked) -> Result<Option<Bytes>, End> {
         return Ok(None);
     };
     let path = looked.facts.target.join(file);
-    let meta = std::fs::metadata(&path)
-        .map_err(|e| End::Refused(format!("file = \"{}\": {}: {e}", file.display(), path.display())))?;
+    let meta = std::fs::metadata(&path).map_err(|e| {
+        End::Refused(format!(
+            "file = \"{}\": {}: {e}",
+            file.display(),
+            path.display()
+        ))
+    })?;
     if !meta.is_file() {
-        return Err(End::Refused(format!("{} is not a regular file", path.display())));
+        return Err(End::Refused(format!(
+            "{} is not a regular file",
+            path.display()
+        )));
     }
     Ok(Some(Bytes(meta.len())))
 }
 
 /// Says what will be done and how long it will take, before it is.
 fn announce(plan: &Plan) {
-    let style = Style { color: false, width: 100 };
+    let style = Style {
+        color: false,
+        width: 100,
+    };
     // Where stderr is closed nobody wants to know.
     let _ = crate::report::plan_lines(&mut std::io::stderr().lock(), &[plan], style);
 }
 
 /// Waits until the disk is ours, and checks what may have changed meanwhile.
-pub(super) fn take(context: &Context, story: &Story<'_>, looked: &Looked, plan: &Plan) -> Result<Turn, End> {
+pub(super) fn take(context: &Context, looked: &Looked, plan: &Plan) -> Result<Turn, End> {
     announce(plan);
     let lock = wait_for_disk(context, looked)?;
     if plan.needs.0 > 0 {
         let path = &looked.facts.target;
-        let (free, total) = device::space(path)
-            .map_err(|e| End::Refused(format!("failed to ask for the space of {}: {e}", path.display())))?;
-        device::check_space(path, plan.needs, (free, total)).map_err(|r| End::Refused(r.to_string()))?;
+        let (free, total) = device::space(path).map_err(|e| {
+            End::Refused(format!(
+                "failed to ask for the space of {}: {e}",
+                path.display()
+            ))
+        })?;
+        device::check_space(path, plan.needs, (free, total))
+            .map_err(|r| End::Refused(r.to_string()))?;
     }
     let witness = device::witness(&Roots::real(), &looked.facts);
-    Ok(Turn { _lock: lock, witness })
+    Ok(Turn {
+        _lock: lock,
+        witness,
+    })
 }
 
 fn wait_for_disk(context: &Context, looked: &Looked) -> Result<DiskLock, End> {
@@ -129,15 +159,28 @@ fn wait_for_disk(context: &Context, looked: &Looked) -> Result<DiskLock, End> {
 
 impl Turn {
     /// One session on a fresh scratch.
-    pub(super) fn measure(&self, context: &Context, story: &Story<'_>, plan: &Plan) -> Result<Session, End> {
+    pub(super) fn measure(
+        &self,
+        context: &Context,
+        story: &Story<'_>,
+        plan: &Plan,
+    ) -> Result<Session, End> {
         let first = story.sessions.first();
         let mut terms = Terms::first(plan);
         if first.is_some() {
-            terms.seed = fastrand::Rng::with_seed(plan.seed.wrapping_add(story.sessions.len() as u64)).u64(..);
+            terms.seed =
+                fastrand::Rng::with_seed(plan.seed.wrapping_add(story.sessions.len() as u64))
+                    .u64(..);
             terms.leg_bytes = first.map(|s| s.leg_bytes.clone());
         }
         let mut disk = engine::open(plan, terms.seed).map_err(End::Stopped)?;
-        let session = engine::session(plan, disk.as_mut(), &self.witness, &context.interrupt, &terms);
+        let session = engine::session(
+            plan,
+            disk.as_mut(),
+            &self.witness,
+            &context.interrupt,
+            &terms,
+        );
         let mut session = session.map_err(End::Stopped)?;
         if let Some(facts) = &story.facts {
             session.boot_id.clone_from(&facts.host.boot_id);
@@ -149,10 +192,16 @@ impl Turn {
 
     /// Sessions of one test lie at least `gap` apart, or they share the state of the moment.
     pub(super) fn wait_for_gap(&self, context: &Context, story: &Story<'_>) -> Result<(), End> {
-        let ended = story.sessions.last().map_or(0.0, |s| s.started as f64 + s.seconds);
+        let ended = story
+            .sessions
+            .last()
+            .map_or(0.0, |s| s.started as f64 + s.seconds);
         let until = ended + context.config().gap.as_secs_f64();
         let name = story.test.full_name();
-        eprintln!("iogate: {name}: a second session decides, in {:.0} s", (until - now()).max(0.0));
+        eprintln!(
+            "iogate: {name}: a second session decides, in {:.0} s",
+            (until - now()).max(0.0)
+        );
         while now() < until {
             context.interrupt.check().map_err(End::Stopped)?;
             std::thread::sleep(POLL.min(Duration::from_secs_f64((until - now()).max(0.001))));
@@ -160,4 +209,3 @@ impl Turn {
         Ok(())
     }
 }
-

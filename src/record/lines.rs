@@ -188,7 +188,45 @@ pub struct Counts {
     pub skipped: u64,
 }
 
+/// `report.json`: everything a run ends with, in one object.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "cli", derive(schemars::JsonSchema))]
+pub struct Report {
+    /// `report`.
+    #[serde(rename = "type")]
+    pub kind: String,
+    /// Version of the report.
+    pub schema: u32,
+    /// One a test, in the order they ran.
+    pub verdicts: Vec<VerdictLine>,
+    /// The sums.
+    pub summary: SummaryLine,
+}
+
+impl Report {
+    /// The report of a run.
+    #[must_use]
+    pub fn of(records: &[Record], exit_code: u8) -> Self {
+        Self {
+            kind: "report".into(),
+            schema: SCHEMA,
+            verdicts: records.iter().map(VerdictLine::from).collect(),
+            summary: SummaryLine::of(records, exit_code),
+        }
+    }
+}
+
 impl SummaryLine {
+    /// The summary of a run's records, skipped ones among them.
+    #[must_use]
+    pub fn of(records: &[Record], exit_code: u8) -> Self {
+        Self::new(
+            records.iter().map(|r| r.judgement.verdict),
+            records.len() as u64,
+            exit_code,
+        )
+    }
+
     /// The summary of a run's verdicts.
     #[must_use]
     pub fn new(verdicts: impl IntoIterator<Item = Verdict>, selected: u64, exit_code: u8) -> Self {

@@ -4,7 +4,7 @@ mod lines;
 
 use serde::{Deserialize, Serialize};
 
-pub use lines::{Counts, Figure, MetricLine, SummaryLine, VerdictLine};
+pub use lines::{Counts, Figure, MetricLine, Report, SummaryLine, VerdictLine};
 
 use crate::facts::Facts;
 use crate::sample::Session;
@@ -42,6 +42,15 @@ pub struct Record {
     pub judgement: Judgement,
     /// The test does not fail whatever the verdict.
     pub advisory: bool,
+    /// The target was refused; the judgement's detail says what was found and what to do.
+    #[serde(default)]
+    pub refused: bool,
+    /// A second session may change the verdict, and the caller comes back for it.
+    #[serde(default)]
+    pub unconfirmed: bool,
+    /// The signal that ended it.
+    #[serde(default)]
+    pub signal: Option<i32>,
     /// Whether the test failed under the settings of this run.
     pub failed: bool,
 }

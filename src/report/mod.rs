@@ -17,7 +17,7 @@ mod trial;
 
 pub use block::{one_test, tell};
 pub use diff::diff;
-pub use json::{JsonSummary, JsonVerdict, write_line};
+pub use json::write_line;
 pub use plan::plan_lines;
 pub use style::{ColorChoice, ColorEnv, Style, color, escape};
 pub use table::{decided_line, verdict_table};

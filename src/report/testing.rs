@@ -252,7 +252,7 @@ pub(super) fn accepted(ratios: &[f64], anchor: f64, when: u64) -> Accepted {
         text: "t".into(),
         workload: BTreeMap::new(),
         leg_bytes: Vec::new(),
-        mount_point: true,
+        mount_point: Some("ab".into()),
         anchor: Anchor {
             accepted: 50,
             reason: None,

@@ -245,7 +245,7 @@ impl BaselinesLock {
     /// The file cannot be written; the old one is intact.
     pub fn write(&self, folder: &str, baseline: &Baseline) -> Result<(PathBuf, Written)> {
         let path = self.path(folder, &baseline.suite)?;
-        let text = render_baseline(&path, baseline)?;
+        let text = baseline.render();
         let old = read_text(&path)?;
         let written = match &old {
             Some(old) if *old == text => return Ok((path, Written::Same)),
@@ -343,14 +343,7 @@ pub fn read_baseline(path: &Path) -> Result<Baseline> {
 
 /// Text to baseline.
 fn parse_baseline(path: &Path, text: &str) -> Result<Baseline> {
-    Baseline::parse(&path.to_string_lossy(), text).map_err(|e| StoreError::Content(e.to_string()))
-}
-
-/// Baseline to text.
-fn render_baseline(path: &Path, baseline: &Baseline) -> Result<String> {
-    serde_json::to_string_pretty(baseline)
-        .map(|text| text + "\n")
-        .map_err(|e| StoreError::bad(path, e.to_string()))
+    Baseline::parse(path, text).map_err(|e| StoreError::Content(e.to_string()))
 }
 
 #[cfg(test)]

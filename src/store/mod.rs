@@ -22,7 +22,8 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 pub use baselines::{
-    BaselinesLock, Found, Stored, Wanted, Who, Written, find_baseline, folder_for_writing, read_baseline, salt,
+    BaselinesLock, Found, Stored, Wanted, Who, Written, find_baseline, folder_for_writing,
+    read_baseline, salt,
 };
 pub use mounts::{path_hash, was_mount_point};
 pub use pending::{Leftover, Pending, pending_from};

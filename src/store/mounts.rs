@@ -17,7 +17,10 @@ pub fn path_hash(salt: &str, path: &Path) -> String {
     hash.update(salt.as_bytes());
     hash.update([0]);
     hash.update(path.as_os_str().as_encoded_bytes());
-    hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+    hash.finalize()
+        .iter()
+        .map(|byte| format!("{byte:02x}"))
+        .collect()
 }
 
 /// Whether any accepted or pending numbers come from this directory while it was a mount point of its own.
@@ -26,15 +29,23 @@ pub fn path_hash(salt: &str, path: &Path) -> String {
 /// A file that does not parse.
 pub fn was_mount_point(places: &Places, target: &Path) -> Result<bool> {
     let path = std::path::absolute(target).unwrap_or_else(|_| target.to_owned());
-    let is = |salt: &str, stored: Option<&String>| stored.is_some_and(|hash| *hash == path_hash(salt, &path));
+    let is = |salt: &str, stored: Option<&String>| {
+        stored.is_some_and(|hash| *hash == path_hash(salt, &path))
+    };
     for file in baseline_files(&places.baselines_dir)? {
         let baseline = read_baseline(&file)?;
-        if baseline.tests.values().any(|test| is(&baseline.disk.salt, test.mount_point.as_ref())) {
+        if baseline
+            .tests
+            .values()
+            .any(|test| is(&baseline.disk.salt, test.mount_point.as_ref()))
+        {
             return Ok(true);
         }
     }
     let pending = Pending::of(places).read_all()?;
-    Ok(pending.iter().any(|l| is(&l.candidate.disk.salt, l.candidate.mount_point.as_ref())))
+    Ok(pending
+        .iter()
+        .any(|l| is(&l.candidate.disk.salt, l.candidate.mount_point.as_ref())))
 }
 
 fn baseline_files(dir: &Path) -> Result<Vec<PathBuf>> {
@@ -58,6 +69,9 @@ mod tests {
         let path = Path::new("/mnt/disk");
         assert_eq!(path_hash("ab", path), path_hash("ab", path));
         assert_ne!(path_hash("ab", path), path_hash("ac", path));
-        assert_ne!(path_hash("ab", path), path_hash("ab", Path::new("/mnt/disk2")));
+        assert_ne!(
+            path_hash("ab", path),
+            path_hash("ab", Path::new("/mnt/disk2"))
+        );
     }
 }

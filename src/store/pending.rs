@@ -47,7 +47,7 @@ impl Pending {
         &self,
         disk: &Identity,
         test: (&str, &str),
-        mount_point: bool,
+        mount_point: Option<String>,
         session: CandidateSession,
     ) -> Result<PathBuf> {
         let (suite, test) = test;
@@ -60,7 +60,7 @@ impl Pending {
             test: test.to_owned(),
             disk: disk.clone(),
             text: String::new(),
-            mount_point,
+            mount_point: None,
             sessions: Vec::new(),
         });
         candidate.text.clone_from(&session.text);
@@ -72,7 +72,7 @@ impl Pending {
         candidate.sessions.push(session);
         let surplus = candidate.sessions.len().saturating_sub(KEEP);
         candidate.sessions.drain(..surplus);
-        lock.replace(&path, render_candidate(&path, &candidate)?.as_bytes())?;
+        lock.replace(&path, candidate.render().as_bytes())?;
         Ok(path)
     }
 
@@ -101,7 +101,7 @@ impl Pending {
         let gone = |id: &str| taken.candidate.sessions.iter().any(|s| s.session.id == id);
         now.sessions.retain(|s| !gone(&s.session.id));
         if !now.sessions.is_empty() {
-            return lock.replace(path, render_candidate(path, &now)?.as_bytes());
+            return lock.replace(path, now.render().as_bytes());
         }
         fs::remove_file(path).map_err(StoreError::io("remove", path))?;
         if let Some(folder) = path.parent() {
@@ -145,30 +145,9 @@ fn read_candidate(path: &Path) -> Result<Option<Candidate>> {
     let Some(text) = read_text(path)? else {
         return Ok(None);
     };
-    let candidate = parse_candidate(path, &text)?;
-    if candidate.schema > SCHEMA {
-        let what = format!(
-            "schema {} is newer than {SCHEMA}, the newest this version knows; update iogate or delete the file",
-            candidate.schema
-        );
-        return Err(StoreError::bad(path, what));
-    }
-    Ok(Some(candidate))
-}
-
-/// Text to candidate.
-fn parse_candidate(path: &Path, text: &str) -> Result<Candidate> {
-    serde_json::from_str(text).map_err(|e| {
-        let what = format!("not a candidate: {e}; delete it and measure again");
-        StoreError::bad(path, what)
-    })
-}
-
-/// Candidate to text.
-fn render_candidate(path: &Path, candidate: &Candidate) -> Result<String> {
-    serde_json::to_string(candidate)
-        .map(|text| text + "\n")
-        .map_err(|e| StoreError::bad(path, e.to_string()))
+    Candidate::parse(path, &text)
+        .map(Some)
+        .map_err(|e| StoreError::Content(e.to_string()))
 }
 
 #[cfg(test)]
