@@ -15,6 +15,8 @@ const LEAST_REQUESTS: u64 = 50;
 const STEPS: u32 = 12;
 /// Times the bytes of a write leg double because of its drain.
 const DOUBLINGS: u32 = 2;
+/// Legs that confirm the bytes found, at most.
+const CONFIRMATIONS: u32 = 4;
 /// A doubled leg never takes longer.
 const LONGEST: u64 = 10_000_000_000;
 /// Extents smaller than this on average make a file `fragmented`.
@@ -172,22 +174,33 @@ impl Run<'_> {
         }
         let least = step * u64::from(self.plan.depth) * LEAST_REQUESTS;
         self.bytes[index] = self.round_up(index, ((rate * aim.seconds()) as u64).max(least));
-        if self.plan.legs[index].direction == Direction::Write && self.plan.cache == Cache::Direct {
-            self.outlast_the_cache(index)?;
-        }
-        Ok(())
+        self.confirm(index)
     }
 
-    fn outlast_the_cache(&mut self, index: usize) -> Result<(), MeasureError> {
-        for _ in 0..DOUBLINGS {
+    /// Runs the leg at full length: one far shorter than its aim was sized by a moment's slowness and is sized again;
+    /// direct writes that drain for long end in a cache below and get twice the bytes.
+    fn confirm(&mut self, index: usize) -> Result<(), MeasureError> {
+        let leg = &self.plan.legs[index];
+        let drains = leg.direction == Direction::Write && self.plan.cache == Cache::Direct;
+        for _ in 0..CONFIRMATIONS {
             let sample = self.leg(index)?.sample;
-            let long = sample.drain.0 as f64 > DRAIN_SHARE * sample.time.0 as f64;
-            let doubled = self.bytes[index] * 2;
-            if !long || sample.settled_time().0 * 2 > LONGEST || doubled > self.most(index) {
+            let (time, most) = (sample.settled_time().0.max(1), self.most(index));
+            let short = time < leg.aim.0 / 10 * 7;
+            let drained = drains && sample.drain.0 as f64 > DRAIN_SHARE * sample.time.0 as f64;
+            if short && self.bytes[index] < most {
+                let factor = leg.aim.0 as f64 / time as f64;
+                self.bytes[index] =
+                    self.round_up(index, (self.bytes[index] as f64 * factor) as u64);
+            } else if drained
+                && self.growth[index] < 1 << DOUBLINGS
+                && time * 2 <= LONGEST
+                && self.bytes[index] * 2 <= most
+            {
+                self.bytes[index] *= 2;
+                self.growth[index] *= 2;
+            } else {
                 break;
             }
-            self.bytes[index] = doubled;
-            self.growth[index] *= 2;
         }
         Ok(())
     }
