@@ -1,16 +1,21 @@
 //! How candidates become accepted: which sessions are taken, what is refused, what is shown. Pure; one test at a time.
 
+mod choose;
+mod worse;
+
 use std::collections::BTreeMap;
 
+use self::choose::{choose, joined};
+use self::worse::{refuse_worse, show};
 use super::{
-    Accepted, Anchor, BLOCKING_SESSIONS, Baseline, Candidate, CandidateSession, LEAST_ROUNDS,
-    SCHEMA, Summary, anchor_stats, change_of_means, summarise, without_series,
+    Accepted, Anchor, BLOCKING_SESSIONS, Baseline, Candidate, SCHEMA, Summary, anchor_stats,
+    summarise,
 };
 use crate::sample::Session;
 use crate::stats::looks::MOST_SESSIONS;
-use crate::stats::yields::kept_rounds;
-use crate::stats::{self, Yield, metrics};
-use crate::suite::{Metric, Test, Tolerance};
+use crate::suite::{Metric, Test};
+
+pub(crate) use self::choose::differing_keys;
 
 /// What the person who accepts decides.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -201,165 +206,6 @@ fn check_disk(existing: Option<&Baseline>, candidate: &Candidate) -> Result<(), 
     }
 }
 
-/// The sessions that share text, settings and workload with the newest valid one, oldest first; the others by name.
-fn choose(
-    candidate: &Candidate,
-    test: &Test,
-    options: &AcceptOptions,
-) -> Result<(Vec<Session>, Vec<LeftOut>), Refusal> {
-    let barred = |s: &CandidateSession| barred(s, test, options);
-    let valid = |s: &&CandidateSession| barred(s).is_none();
-    let newest = candidate
-        .sessions
-        .iter()
-        .rev()
-        .find(valid)
-        .map(|s| &s.session);
-    let (mut taken, mut left_out) = (Vec::new(), Vec::new());
-    for pending in &candidate.sessions {
-        let differs = || newest.and_then(|n| differs_from_newest(&pending.session, n));
-        match barred(pending).or_else(differs) {
-            None => taken.push(without_series(pending.session.clone())),
-            Some(why) => left_out.push((pending.session.id.clone(), why)),
-        }
-    }
-    if taken.is_empty() {
-        let each: Vec<String> = left_out
-            .iter()
-            .map(|(id, why)| format!("{id}: {why}"))
-            .collect();
-        let why = if each.is_empty() {
-            "none is pending".into()
-        } else {
-            each.join("; ")
-        };
-        return Err(Refusal::NothingValid {
-            test: test.full_name(),
-            why,
-        });
-    }
-    Ok((taken, left_out))
-}
-
-/// Why a session must never be accepted, whatever the others are.
-fn barred(pending: &CandidateSession, test: &Test, options: &AcceptOptions) -> Option<String> {
-    let session = &pending.session;
-    let kept = kept_rounds(session).count();
-    if let Some(why) = &pending.barred {
-        return Some(why.clone());
-    }
-    if pending.text != test.text {
-        return Some("measured before the suite text changed".into());
-    }
-    if session.workload.get("engine").is_some_and(|e| e == "null") {
-        return Some("the null engine does no I/O".into());
-    }
-    if kept < LEAST_ROUNDS {
-        return Some(format!("{kept} kept rounds, {LEAST_ROUNDS} needed"));
-    }
-    if options.allow_regime {
-        return None;
-    }
-    let measured = metrics(session);
-    test.gates.keys().find_map(|metric| {
-        let shift = measured.get(metric).and_then(Yield::regime_shift)?.exp_m1() * 100.0;
-        Some(format!(
-            "{metric} changed by {shift:+.1} % from its first rounds to its last"
-        ))
-    })
-}
-
-/// What of a session's circumstances is not as it was in the newest one.
-fn differs_from_newest(session: &Session, newest: &Session) -> Option<String> {
-    let maps = [
-        (&session.settings, &newest.settings),
-        (&session.workload, &newest.workload),
-    ];
-    for (mine, theirs) in maps {
-        if let Some(key) = mine
-            .keys()
-            .chain(theirs.keys())
-            .find(|k| mine.get(*k) != theirs.get(*k))
-        {
-            let value = |map: &BTreeMap<String, String>| {
-                map.get(key).map_or("absent".into(), |v| format!("`{v}`"))
-            };
-            return Some(format!(
-                "{key} was {}, in the newest session it is {}",
-                value(mine),
-                value(theirs)
-            ));
-        }
-    }
-    if session.leg_bytes != newest.leg_bytes {
-        return Some("its legs are of another length than the newest session's".into());
-    }
-    (session.debug_assertions != newest.debug_assertions)
-        .then(|| "built with other debug assertions than the newest session".into())
-}
-
-/// The sessions the test will have.
-fn joined(
-    old: Option<&Accepted>,
-    taken: Vec<Session>,
-    test: &Test,
-    options: &AcceptOptions,
-) -> Result<Vec<Session>, Refusal> {
-    let had = old.map_or(0, |o| o.sessions.len());
-    let mut sessions = match old {
-        Some(old) if options.append => {
-            let newest = taken.last().map_or(&old.workload, |s| &s.workload);
-            let keys = differing_keys(&old.workload, newest);
-            let legs = taken.last().is_some_and(|s| s.leg_bytes != old.leg_bytes);
-            if !keys.is_empty() || legs {
-                let keys = if keys.is_empty() {
-                    "the length of a leg".into()
-                } else {
-                    keys.join(", ")
-                };
-                return Err(Refusal::OtherWorkload {
-                    test: test.full_name(),
-                    keys,
-                });
-            }
-            old.sessions.clone()
-        }
-        _ => Vec::new(),
-    };
-    for session in taken {
-        if sessions.iter().all(|s| s.id != session.id) {
-            sessions.push(session);
-        }
-    }
-    sessions.sort_by(|a, b| (a.started, &a.id).cmp(&(b.started, &b.id)));
-    let have = sessions.len();
-    if have < BLOCKING_SESSIONS && had >= BLOCKING_SESSIONS && !options.provisional {
-        return Err(Refusal::FewerSessions {
-            test: test.full_name(),
-            have,
-            had,
-        });
-    }
-    Ok(sessions)
-}
-
-/// Keys of two workloads that differ, each with both values: `block: 128 KiB, now 1 MiB`.
-pub(crate) fn differing_keys(
-    before: &BTreeMap<String, String>,
-    now: &BTreeMap<String, String>,
-) -> Vec<String> {
-    let mut keys: Vec<&String> = before.keys().chain(now.keys()).collect();
-    keys.sort();
-    keys.dedup();
-    let value = |map: &BTreeMap<String, String>, key: &str| {
-        map.get(key).map_or("absent".to_owned(), Clone::clone)
-    };
-    keys.into_iter()
-        .filter(|k| before.get(*k) != now.get(*k))
-        .map(|k| format!("{k}: {}, now {}", value(before, k), value(now, k)))
-        .collect()
-}
-
 fn promote(
     old: Option<&Accepted>,
     sessions: Vec<Session>,
@@ -421,80 +267,4 @@ fn anchor<'a>(
             sessions: fresh,
         },
     }
-}
-
-fn show(old: Option<&Accepted>, new: &Accepted) -> Vec<Shown> {
-    let old = old.filter(|o| o.workload == new.workload && o.leg_bytes == new.leg_bytes);
-    let stats = anchor_stats(&new.sessions, new.summary.keys());
-    let drift = |metric: &Metric| {
-        change_of_means(metric, new.anchor.sessions.get(metric)?, stats.get(metric)?)
-    };
-    new.summary
-        .iter()
-        .map(|(metric, summary)| {
-            let before = old.and_then(|o| o.summary.get(metric)).copied();
-            Shown {
-                metric: metric.clone(),
-                old: before,
-                new: *summary,
-                change: before.map(|b| summary.value / b.value - 1.0),
-                drift: drift(metric),
-            }
-        })
-        .collect()
-}
-
-/// A metric may be accepted worse only with a reason. The frozen anchor is tested too, so that ten steps, each within
-/// the tolerance, do not pass one by one; once a reason was given for leaving it, only new losses ask again.
-fn refuse_worse(
-    old: Option<&Accepted>,
-    shown: &[Shown],
-    test: &Test,
-    options: &AcceptOptions,
-) -> Result<(), Refusal> {
-    if options.reason.is_some() {
-        return Ok(());
-    }
-    let worse: Vec<String> = shown.iter().filter_map(|s| worse(s, old, test)).collect();
-    if worse.is_empty() {
-        return Ok(());
-    }
-    Err(Refusal::Worse {
-        test: test.full_name(),
-        what: worse.join(", "),
-    })
-}
-
-fn worse(shown: &Shown, old: Option<&Accepted>, test: &Test) -> Option<String> {
-    let before = shown.old?;
-    let gate = test.gates.get(&shown.metric).filter(|g| !g.advisory)?;
-    let tolerance = match gate.tolerance {
-        Tolerance::Given(share) => share.0,
-        Tolerance::Auto => before.tolerance,
-        Tolerance::Unset => return None,
-    };
-    let better = shown.metric.kind.higher_is_better();
-    let theta = stats::theta(tolerance, better);
-    let is_loss = |change: f64| {
-        if better {
-            change.ln_1p() < -theta
-        } else {
-            change.ln_1p() > theta
-        }
-    };
-    let named = |change: f64, since: &str| {
-        let (metric, limit) = (&shown.metric, tolerance * 100.0);
-        format!(
-            "{metric} {:+.1} % {since}, limit {limit:.1} %",
-            change * 100.0
-        )
-    };
-    let change = shown.change?;
-    if is_loss(change) {
-        return Some(named(change, "against the accepted one"));
-    }
-    let drift = shown.drift.filter(|d| is_loss(*d))?;
-    let was_lost = is_loss((1.0 + drift) / (1.0 + change) - 1.0);
-    let frozen = old.is_some_and(|o| o.anchor.is_frozen());
-    (frozen && !was_lost).then(|| named(drift, "since the first accepted ones"))
 }
