@@ -1,7 +1,7 @@
 //! The accepted past of one suite on one disk, and the candidates that may become it.
 //!
-//! Owns the form of the files ([`form`], [`shape`]), what is refused on reading them ([`parse`]) and the rules by which
-//! candidates become accepted ([`accept`]); reading, locking and renaming is `store`'s.
+//! Owns the form of the files (`form`, `shape`), what is refused on reading them (`parse`) and the rules by which
+//! candidates become accepted (`accept`); reading, locking and renaming is `store`'s.
 
 pub mod accept;
 #[cfg(test)]

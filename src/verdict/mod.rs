@@ -1,7 +1,7 @@
 //! The judgement: estimates and a baseline in, a verdict or the wish for another session out. Pure.
 //!
-//! Owns the words a run can end with and the rules that lead to them: what can be compared ([`comparable`]), one metric
-//! against its gate ([`compare`]), all of them together ([`judge`]), and the sentence about it ([`words`]).
+//! Owns the words a run can end with and the rules that lead to them: what can be compared (`comparable`), one metric
+//! against its gate (`compare`), all of them together (`judge`), and the sentence about it (`words`).
 
 mod comparable;
 mod compare;
