@@ -291,6 +291,9 @@ mod tests {
             judgement: judge(&evidence).into_judgement(),
             sessions: vec![session],
             advisory: false,
+            refused: false,
+            unconfirmed: false,
+            signal: None,
             failed: false,
         }
     }

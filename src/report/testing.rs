@@ -129,6 +129,9 @@ fn record(verdict: Verdict, metrics: Vec<MetricResult>, failed: bool) -> Record 
             notes: Vec::new(),
         },
         advisory: false,
+        refused: false,
+        unconfirmed: false,
+        signal: None,
         failed,
     }
 }
@@ -253,6 +256,7 @@ pub(super) fn accepted(ratios: &[f64], anchor: f64, when: u64) -> Accepted {
         workload: BTreeMap::new(),
         leg_bytes: Vec::new(),
         mount_point: Some("ab".into()),
+        max_sessions: 2,
         anchor: Anchor {
             accepted: 50,
             reason: None,
@@ -293,6 +297,8 @@ pub(super) fn plan(test: &str, depth: u32) -> Plan {
         writes: Bytes(6 * GIB),
         expected: Nanos(46_000_000_000),
         budget: Nanos(60_000_000_000),
+        budget_given: false,
+        read_ahead: Bytes(128 * KIB),
         proof_required: true,
         key: BTreeMap::new(),
     }

@@ -163,7 +163,7 @@ fn the_salt_is_the_baselines_then_the_candidates_then_the_checkouts_own() {
     };
     let pending = Pending::of(&places);
     pending
-        .append(&with_salt("aa"), ("seq", "t"), false, session("1"))
+        .append(&with_salt("aa"), ("seq", "t"), None, session("1"))
         .unwrap();
     assert_eq!(salt_of("A1"), "aa");
     let lock = BaselinesLock::take(&places).unwrap();

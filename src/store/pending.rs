@@ -169,7 +169,7 @@ mod tests {
     fn append(places: &Places, serial: &str, test: (&str, &str), id: &str) -> PathBuf {
         let pending = Pending::of(places);
         pending
-            .append(&disk(serial), test, true, session(id))
+            .append(&disk(serial), test, Some("ab".into()), session(id))
             .unwrap()
     }
 
@@ -273,7 +273,7 @@ mod tests {
             fs::write(&path, bad).unwrap();
             let error = Pending::of(&places).read_all().unwrap_err().to_string();
             assert!(error.contains("seq--t.json"), "{error}");
-            let again = Pending::of(&places).append(&disk("A1"), ("seq", "t"), true, session("2"));
+            let again = Pending::of(&places).append(&disk("A1"), ("seq", "t"), Some("ab".into()), session("2"));
             assert!(again.is_err());
             assert_eq!(fs::read_to_string(&path).unwrap(), bad);
         }

@@ -98,6 +98,9 @@ pub(super) fn record(suite: &str, test: &str, serial: &str, start: f64) -> Recor
             notes: Vec::new(),
         },
         advisory: false,
+        refused: false,
+        unconfirmed: false,
+        signal: None,
         failed: false,
     }
 }
