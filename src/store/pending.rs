@@ -269,11 +269,20 @@ mod tests {
         let (_dir, places) = places();
         let path = append(&places, "A1", ("seq", "t"), "1");
         let good = fs::read_to_string(&path).unwrap();
-        for bad in ["", "{", &good.replace("\"schema\":1", "\"schema\":99")] {
+        for bad in [
+            "",
+            "{",
+            &good.replacen("\"schema\": 1", "\"schema\": 99", 1),
+        ] {
             fs::write(&path, bad).unwrap();
             let error = Pending::of(&places).read_all().unwrap_err().to_string();
             assert!(error.contains("seq--t.json"), "{error}");
-            let again = Pending::of(&places).append(&disk("A1"), ("seq", "t"), Some("ab".into()), session("2"));
+            let again = Pending::of(&places).append(
+                &disk("A1"),
+                ("seq", "t"),
+                Some("ab".into()),
+                session("2"),
+            );
             assert!(again.is_err());
             assert_eq!(fs::read_to_string(&path).unwrap(), bad);
         }
