@@ -42,9 +42,10 @@ pub(super) fn known(
     };
     let (accepted, identity) =
         match store::find_baseline(&context.places, &test.suite, &wanted).map_err(unreadable)? {
-            Found::Baseline(mut stored) => {
-                (stored.baseline.tests.remove(&test.name), Some(stored.baseline.disk))
-            }
+            Found::Baseline(mut stored) => (
+                stored.baseline.tests.remove(&test.name),
+                Some(stored.baseline.disk),
+            ),
             // Judged as another disk's: the verdict names both.
             Found::OtherDisk { path, identity } => {
                 let mut other = store::read_baseline(&path).map_err(unreadable)?;
