@@ -119,6 +119,7 @@ fn one(
     let options = AcceptOptions {
         now: now() as u64,
         revision: store::revision(&context.places.root),
+        by_model,
         ..ask.options.clone()
     };
     outcome.result = match baseline::accept(existing.as_ref(), candidate, &test, &options) {

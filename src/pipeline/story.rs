@@ -161,6 +161,7 @@ pub(crate) fn bare(verdict: Verdict, detail: String) -> Judgement {
     Judgement {
         verdict,
         reason: None,
+        metric: None,
         detail,
         metrics: Vec::new(),
         moved: None,

@@ -10,6 +10,7 @@ use crate::sample::{Fate, Session};
 use crate::stats::yields::kept_rounds;
 use crate::stats::{Change, metrics};
 use crate::suite::{Direction, Metric, MetricKind, Tolerance};
+use crate::units::figures::percent;
 
 /// More void rounds than this share of a session say that it was disturbed.
 const MOST_VOID: f64 = 0.25;
@@ -70,6 +71,7 @@ fn told(
     Look::Done(Judgement {
         verdict,
         reason,
+        metric: None,
         detail,
         metrics: compared.map(|c| c.result).collect(),
         moved: None,
@@ -132,9 +134,8 @@ fn conclude(e: &Evidence<'_>, all: &[Compared]) -> Look {
         .filter(counts)
         .filter(|c| c.result.verdict == Some(verdict))
         .min_by_key(|c| c.reason != Some(Reason::Suspect)); // the first of equals
-    let moved = moved(all);
     let (reason, detail) = match (decider, missing) {
-        (Some(c), _) => (c.reason, words::detail(e, verdict, c, moved)),
+        (Some(c), _) => (c.reason, words::detail(e, verdict, c)),
         (None, Some((_, reason, detail))) => (reason, detail),
         (None, None) => (None, nothing_gated(e, all, verdict)),
     };
@@ -142,9 +143,10 @@ fn conclude(e: &Evidence<'_>, all: &[Compared]) -> Look {
     let judgement = Judgement {
         verdict,
         reason,
+        metric: decider.map(|c| c.result.metric.clone()),
         detail,
         metrics: all.iter().map(|c| c.result.clone()).collect(),
-        moved,
+        moved: moved(all),
         suspects: comparable::suspects(e),
         notes: notes(e, all),
     };
@@ -175,7 +177,7 @@ fn missing(e: &Evidence<'_>, all: &[Compared]) -> Option<(Verdict, Option<Reason
 fn nothing_gated(e: &Evidence<'_>, all: &[Compared], verdict: Verdict) -> String {
     let about = all.first().map_or_else(
         || "nothing was measured".into(),
-        |c| words::about(&c.result),
+        |c| words::measured(&c.result),
     );
     match verdict {
         Verdict::NoBaseline => format!(
@@ -186,7 +188,8 @@ fn nothing_gated(e: &Evidence<'_>, all: &[Compared], verdict: Verdict) -> String
     }
 }
 
-/// Which leg moved when ratio or read are worse, by the 95 % limits of the legs' changes.
+/// Which leg moved when ratio or read are worse: a leg did whose whole interval within the run lies on one side of what
+/// is accepted.
 fn moved(all: &[Compared]) -> Option<Moved> {
     let find = |kind: MetricKind| all.iter().find(|c| c.result.metric == kind.into());
     let is_worse = |c: &Compared| {
@@ -196,22 +199,17 @@ fn moved(all: &[Compared]) -> Option<Moved> {
     let read = find(MetricKind::Rate(Direction::Read))?;
     let write = find(MetricKind::Rate(Direction::Write))?;
     let asked = find(MetricKind::Ratio).is_some_and(is_worse) || is_worse(read);
-    let (read, write) = (read.change?, write.change?);
-    let moved = match (fell(&read), rose(&read), rose(&write)) {
+    let (was_read, was_write) = (read.result.baseline?, write.result.baseline?);
+    let read_fell = read.result.upper < was_read;
+    let read_rose = read.result.lower > was_read;
+    let write_rose = write.result.lower > was_write;
+    let moved = match (read_fell, read_rose, write_rose) {
         (true, _, true) => Moved::Both,
         (true, _, false) => Moved::ReadFell,
         (false, false, true) => Moved::WriteRose,
         _ => Moved::CannotTell,
     };
     asked.then_some(moved)
-}
-
-fn fell(change: &Change) -> bool {
-    change.limits().1 < 0.0
-}
-
-fn rose(change: &Change) -> bool {
-    change.limits().0 > 0.0
 }
 
 fn notes(e: &Evidence<'_>, all: &[Compared]) -> Vec<String> {
@@ -222,11 +220,7 @@ fn notes(e: &Evidence<'_>, all: &[Compared]) -> Vec<String> {
     for compared in all.iter().filter(|c| c.result.verdict.is_some()) {
         let metric = &compared.result.metric;
         if compared.result.improved {
-            let change = compared
-                .result
-                .change
-                .map(words::percent)
-                .unwrap_or_default();
+            let change = compared.result.change.map(percent).unwrap_or_default();
             notes.push(format!("improved: {metric} {change}"));
         }
         if let Some(growth) = compared.noise_growth {
@@ -237,11 +231,7 @@ fn notes(e: &Evidence<'_>, all: &[Compared]) -> Vec<String> {
         if let (Some(Verdict::NoBaseline), Some(reason), Some(shift)) =
             (compared.result.verdict, compared.reason, compared.unsteady)
         {
-            notes.push(format!(
-                "{}: {metric} {}",
-                reason.word(),
-                words::percent(shift)
-            ));
+            notes.push(format!("{}: {metric} {}", reason.word(), percent(shift)));
         }
     }
     notes
@@ -254,6 +244,11 @@ fn notes_on_baseline(e: &Evidence<'_>) -> Vec<String> {
         .map(|n| format!("provisional: the baseline has {n} of {BLOCKING_SESSIONS} sessions, only a halved metric fails"))
         .into_iter()
         .collect()
+}
+
+/// Lower than accepted, the spread between sessions included.
+fn fell(change: &Change) -> bool {
+    change.limits().1 < 0.0
 }
 
 /// Read and write both fell, one of them by more than it may, and the ratio did not notice.

@@ -143,7 +143,8 @@ pub(super) fn joined(
     }
     sessions.sort_by(|a, b| (a.started, &a.id).cmp(&(b.started, &b.id)));
     let have = sessions.len();
-    if have < BLOCKING_SESSIONS && had >= BLOCKING_SESSIONS && !options.provisional {
+    let asked = options.provisional || options.preview;
+    if have < BLOCKING_SESSIONS && had >= BLOCKING_SESSIONS && !asked {
         return Err(Refusal::FewerSessions {
             test: test.full_name(),
             have,

@@ -278,6 +278,48 @@ fn nothing_is_accepted_that_is_not_the_disks() {
 }
 
 #[test]
+fn a_disk_of_the_same_model_will_do_where_that_is_asked_for() {
+    let mut other = baseline(three());
+    other.disk.hash = "bb22".into();
+    let by_model = AcceptOptions {
+        by_model: true,
+        ..options()
+    };
+    let made = accept_into(Some(&other), later("n", 2.0), &test(), &by_model).expect("like it");
+    assert_eq!(
+        made.baseline.disk.hash, "bb22",
+        "the file stays this disk's"
+    );
+    other.disk.model = "OTHER".into();
+    assert!(matches!(
+        accept_into(Some(&other), later("n", 2.0), &test(), &by_model),
+        Err(Refusal::OtherDisk { .. })
+    ));
+}
+
+#[test]
+fn a_preview_shows_what_would_need_a_word_and_a_blank_reason_is_none() {
+    let existing = baseline(three());
+    let blank = AcceptOptions {
+        reason: Some("  ".into()),
+        ..options()
+    };
+    assert!(matches!(
+        accept_into(Some(&existing), later("n", 1.0), &test(), &blank),
+        Err(Refusal::Worse { .. })
+    ));
+    let preview = AcceptOptions {
+        preview: true,
+        ..options()
+    };
+    let one = later("n", 1.0).into_iter().take(1).collect();
+    let made = accept_into(Some(&existing), one, &test(), &preview).expect("only shown");
+    let losses: Vec<bool> = made.shown.iter().map(|s| s.is_loss).collect();
+    assert_eq!(losses, [true, true, false], "ratio and read, not write");
+    assert_eq!(made.baseline.tests["direct"].reason, None);
+}
+
+#[test]
 fn a_session_of_two_regimes_is_left_out_unless_asked_for() {
     let mut sessions = three();
     for round in &mut sessions[1].rounds[10..] {
