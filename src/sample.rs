@@ -165,7 +165,9 @@ impl Latency {
     /// Number of requests.
     #[must_use]
     pub fn count(&self) -> u64 {
-        self.counts.iter().map(|[_, count]| count).sum()
+        self.counts
+            .iter()
+            .fold(0, |sum: u64, [_, count]| sum.saturating_add(*count))
     }
 
     /// The percentile in thousandths (500, 990, 999) by nearest rank, with at least [`PRINTED_ABOVE`] samples above it;
@@ -175,42 +177,24 @@ impl Latency {
         let total = u128::from(self.count());
         let rank = (total * u128::from(thousandths)).div_ceil(1000).max(1);
         let above = u64::try_from(total.checked_sub(rank)?).ok()?;
-        if above < PRINTED_ABOVE {
-            return None;
-        }
-        let mut seen = 0;
-        let reached = self.counts.iter().find(|[_, count]| {
-            seen += u128::from(*count);
-            seen >= rank
-        });
-        reached.map(|[value, _]| Percentile {
-            value: Nanos(*value),
-            above,
-        })
+        let rank = u64::try_from(rank)
+            .ok()
+            .filter(|_| above >= PRINTED_ABOVE)?;
+        let value = self.at_rank(rank)?;
+        Some(Percentile { value, above })
     }
 
-    /// The latencies of several sessions as one: percentiles are taken of the pool, never averaged. `None` of nothing;
-    /// those of another direction than the first are left out.
+    /// The time of the request with this rank, 1 the fastest; that of the slowest beyond the end, `None` of nothing.
     #[must_use]
-    pub fn pool<'a>(parts: impl IntoIterator<Item = &'a Self>) -> Option<Self> {
-        let mut parts = parts.into_iter();
-        let first = parts.next()?;
-        let mut counts = std::collections::BTreeMap::new();
-        let alike = parts.filter(|part| part.direction == first.direction);
-        for [value, count] in std::iter::once(first)
-            .chain(alike)
-            .flat_map(|part| &part.counts)
-        {
-            *counts.entry(*value).or_insert(0) += count;
-        }
-        let counts = counts
-            .into_iter()
-            .map(|(value, count)| [value, count])
-            .collect();
-        Some(Self {
-            direction: first.direction,
-            counts,
-        })
+    pub fn at_rank(&self, rank: u64) -> Option<Nanos> {
+        let mut seen = 0_u64;
+        let reached = self.counts.iter().find(|[_, count]| {
+            seen = seen.saturating_add(*count);
+            seen >= rank
+        });
+        reached
+            .or(self.counts.last())
+            .map(|[value, _]| Nanos(*value))
     }
 }
 
@@ -331,17 +315,13 @@ mod tests {
     }
 
     #[test]
-    fn sessions_are_pooled_by_value() {
-        let pool = Latency::pool([&latency(&[[1, 2], [3, 4]]), &latency(&[[2, 1], [3, 1]])]);
-        assert_eq!(pool, Some(latency(&[[1, 2], [2, 1], [3, 5]])));
-        let write = Latency {
-            direction: Direction::Write,
-            ..latency(&[[9, 9]])
-        };
+    fn ranks_beyond_the_end_are_the_slowest() {
+        let three = latency(&[[10, 2], [20, 1]]);
+        let at = |rank| three.at_rank(rank).map(|n| n.0);
         assert_eq!(
-            Latency::pool([&latency(&[[1, 1]]), &write]),
-            Some(latency(&[[1, 1]]))
+            [at(1), at(2), at(3), at(9)].map(Option::unwrap),
+            [10, 10, 20, 20]
         );
-        assert_eq!(Latency::pool([]), None);
+        assert_eq!(latency(&[]).at_rank(1), None);
     }
 }

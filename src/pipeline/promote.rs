@@ -25,6 +25,10 @@ pub(crate) struct Promote<'a> {
 
 /// What became of one candidate.
 #[derive(Debug)]
+#[cfg_attr(
+    not(feature = "cli"),
+    expect(dead_code, reason = "only the command tells them")
+)]
 pub(crate) struct Outcome {
     /// `suite::test`.
     pub(crate) name: String,

@@ -8,6 +8,7 @@ use super::numbers::with_interval;
 use super::style::{Style, Tone, escape};
 use super::table::{bound_word, header, remarks, rows};
 use crate::record::Record;
+use crate::suite::is_name;
 use crate::units::figures::{percent, value};
 use crate::verdict::{MetricResult, Reason, Verdict};
 
@@ -139,8 +140,7 @@ fn ways_to_update(out: &mut dyn Write, record: &Record) -> io::Result<()> {
 
 /// A name as one word of a shell, printable in any case.
 fn shell_word(name: &str) -> String {
-    let plain = |b: u8| b.is_ascii_alphanumeric() || b"_:./-".contains(&b);
-    if !name.is_empty() && name.bytes().all(plain) {
+    if is_name(name) {
         return name.to_owned();
     }
     format!("'{}'", escape(name).replace('\'', r"'\''"))

@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 use super::compare::{Compared, Run};
 use super::{Evidence, Judgement, Look, Moved, Reason, Verdict, comparable, words, worst};
 use crate::baseline::{BLOCKING_SESSIONS, LEAST_ROUNDS};
+use crate::plan::does_no_io;
 use crate::sample::{Fate, Session};
 use crate::stats::yields::kept_rounds;
 use crate::stats::{Change, metrics};
@@ -28,8 +29,8 @@ pub fn judge(e: &Evidence<'_>) -> Look {
         gated_metrics: e.test.gated_metrics,
         max_sessions: e.max_sessions,
     };
-    let null = |s: &Session| s.workload.get("engine").is_some_and(|e| e == "null");
-    if e.sessions.iter().any(null) || e.workload.get("engine").is_some_and(|e| e == "null") {
+    let null = |s: &Session| does_no_io(&s.workload);
+    if e.sessions.iter().any(null) || does_no_io(e.workload) {
         let detail = "null engine does no I/O: timed, never judged".to_owned();
         return told(e, &run, Verdict::Skipped, None, detail);
     }

@@ -6,6 +6,7 @@ use super::{AcceptOptions, LeftOut, Refusal};
 use crate::baseline::{
     Accepted, BLOCKING_SESSIONS, Candidate, CandidateSession, LEAST_ROUNDS, without_series,
 };
+use crate::plan::does_no_io;
 use crate::sample::Session;
 use crate::stats::yields::kept_rounds;
 use crate::stats::{Yield, metrics};
@@ -61,7 +62,7 @@ fn barred(pending: &CandidateSession, test: &Test, options: &AcceptOptions) -> O
     if pending.text != test.text {
         return Some("measured before the suite text changed".into());
     }
-    if session.workload.get("engine").is_some_and(|e| e == "null") {
+    if does_no_io(&session.workload) {
         return Some("the null engine does no I/O".into());
     }
     if kept < LEAST_ROUNDS {

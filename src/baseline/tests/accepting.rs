@@ -139,7 +139,7 @@ fn a_worse_baseline_needs_a_reason() {
     let refusal =
         accept_into(Some(&existing), later("n", 1.8), &test(), &options()).expect_err("worse");
     assert!(
-        refusal.to_string().contains("ratio -10.") && refusal.to_string().contains("read -10."),
+        refusal.to_string().contains("ratio −10.") && refusal.to_string().contains("read −10."),
         "{refusal}"
     );
     let reason = AcceptOptions {

@@ -132,6 +132,7 @@ fn keys_of_later_versions_are_read_and_named() {
         ),
         ("rw = \"read\"\nzone = \"0%..5%\"", "zone"),
         ("rw = \"read\"\ndisks = 2", "disks"),
+        ("rw = \"write\"\nscratch = \"kept\"", "scratch = \"kept\""),
         (
             "pair = [\"read\", \"write\"]\nfiles = { count = 4000, size = \"650kB\" }",
             "files",
