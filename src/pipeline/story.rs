@@ -10,6 +10,7 @@ use crate::sample::{MeasureError, Session};
 use crate::stats::looks::MOST_SESSIONS;
 use crate::store::StoreError;
 use crate::suite::Test;
+use crate::units::Bytes;
 use crate::verdict::{Evidence, Judgement, Look, Reason, Verdict, judge};
 
 /// One test on its way.
@@ -55,10 +56,13 @@ pub(crate) fn unreadable(error: StoreError) -> End {
 }
 
 /// What is accepted for a test, and of which disk.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Known {
     pub(crate) accepted: Option<Accepted>,
     pub(crate) identity: Option<Identity>,
+    /// Bytes per leg that sessions of this test share: the accepted ones, else those of its pending sessions, so that
+    /// several runs make one baseline.
+    pub(crate) leg_bytes: Option<Vec<Bytes>>,
 }
 
 /// Seconds since 1970.
