@@ -137,7 +137,9 @@ fn undecided_too_often(context: &Context, record: &Record) -> bool {
     let disk = |r: &Record| r.facts.as_ref().map(|f| f.identity.hash.clone());
     let undecided =
         |r: &&Record| r.judgement.verdict == Verdict::Inconclusive && disk(r) == disk(record);
-    before.iter().take_while(undecided).count() + 1 >= limit
+    // What a first session left for its second one to decide is part of this run.
+    let runs = before.iter().filter(|r| !r.unconfirmed);
+    runs.take_while(undecided).count() + 1 >= limit
 }
 
 /// Sessions of a trial, a retry, an interrupted or invalid test, or without I/O never become a baseline.

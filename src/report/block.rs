@@ -6,7 +6,7 @@ use std::path::Path;
 use super::columns::Columns;
 use super::numbers::with_interval;
 use super::style::{Style, Tone, escape};
-use super::table::{bound_word, header, remarks, rows};
+use super::table::{bound_word, header, remarks, rows, word};
 use crate::record::Record;
 use crate::suite::is_name;
 use crate::units::figures::{percent, value};
@@ -59,7 +59,7 @@ pub fn one_test(
 #[must_use]
 pub fn tell(record: &Record) -> String {
     let judgement = &record.judgement;
-    let word = judgement.verdict.word();
+    let word = word(record);
     let name = format!("{}::{}", record.suite, record.test);
     let name = escape(&name);
     let Some(m) = judgement.decisive() else {
@@ -224,6 +224,14 @@ mod tests {
           disk: acme-1GiB-ext4 (serial 0123456789ab) at /mnt/disk
           record: target/iogate/records/17/sequential--direct.json
         "#);
+    }
+
+    #[test]
+    fn a_refusal_is_called_one() {
+        let mut record = invalid();
+        record.judgement.verdict = Verdict::Skipped;
+        record.refused = true;
+        assert!(block(&record).starts_with("Error: refused: sequential::direct: "));
     }
 
     #[test]

@@ -64,7 +64,7 @@ pub(super) fn header(style: Style) -> Vec<Cell> {
 fn heading(record: &Record, style: Style) -> String {
     let name = format!("{}::{}", record.suite, record.test);
     let judgement = &record.judgement;
-    let mut verdict = judgement.verdict.word().to_owned();
+    let mut verdict = word(record).to_owned();
     if let Some(reason) = judgement.reason {
         verdict = format!("{verdict} ({})", reason.word());
     }
@@ -76,6 +76,15 @@ fn heading(record: &Record, style: Style) -> String {
         style.paint(Tone::Strong, &escape(&name)),
         style.paint(Tone::of(judgement.verdict), &verdict)
     )
+}
+
+/// The verdict's word; a target that was refused is called so, since nothing of it was skipped by wish.
+pub(super) fn word(record: &Record) -> &'static str {
+    if record.refused {
+        "refused"
+    } else {
+        record.judgement.verdict.word()
+    }
 }
 
 /// One row a metric.

@@ -83,7 +83,8 @@ impl Change {
     /// (candidate − baseline) / baseline with its 95 % limits. A metric where less is better was turned before.
     #[must_use]
     pub fn as_share(&self, higher_is_better: bool) -> Estimate {
-        let natural = |y: f64| if higher_is_better { y } else { -y }.exp_m1();
+        let sign = if higher_is_better { 1.0 } else { -1.0 };
+        let natural = |y: f64| (sign * y).exp_m1();
         let limits = self.limits();
         let (a, b) = (natural(limits.0), natural(limits.1));
         Estimate {

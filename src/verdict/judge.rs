@@ -10,7 +10,7 @@ use crate::plan::does_no_io;
 use crate::sample::{Fate, Session};
 use crate::stats::yields::kept_rounds;
 use crate::stats::{Change, metrics};
-use crate::suite::{Direction, Metric, MetricKind, Tolerance};
+use crate::suite::{Direction, Metric, MetricKind, Proof, Tolerance};
 use crate::units::figures::percent;
 
 /// More void rounds than this share of a session say that it was disturbed.
@@ -37,7 +37,8 @@ pub fn judge(e: &Evidence<'_>) -> Look {
     if let Some(detail) = comparable::difference(e) {
         return told(e, &run, Verdict::NotComparable, None, detail);
     }
-    if let Some((reason, detail)) = too_little(e.sessions) {
+    let weak = too_little(e.sessions).or_else(|| unproven(e));
+    if let Some((reason, detail)) = weak {
         let verdict = if lacks_baseline(e) {
             Verdict::NoBaseline
         } else {
@@ -106,6 +107,15 @@ fn too_little(sessions: &[Session]) -> Option<(Reason, String)> {
             (Reason::Budget, detail)
         })
     })
+}
+
+/// Nothing vouches for the bytes, and the suite asks for a witness.
+fn unproven(e: &Evidence<'_>) -> Option<(Reason, String)> {
+    let required = e.test.workload.proof == Proof::Required;
+    let detail = "no device counters are known below this directory, and the account of this process shows fewer bytes \
+                  than were asked for; measure on a local disk, or write `proof = \"none\"` to compare all the same";
+    (required && e.sessions.iter().any(Session::is_unproven))
+        .then(|| (Reason::Unproven, detail.to_owned()))
 }
 
 /// Whether something is to be compared and there is nothing to compare it with.

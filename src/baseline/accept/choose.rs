@@ -10,7 +10,7 @@ use crate::plan::does_no_io;
 use crate::sample::Session;
 use crate::stats::yields::kept_rounds;
 use crate::stats::{Yield, metrics};
-use crate::suite::Test;
+use crate::suite::{Proof, Test};
 
 /// The sessions that share text, settings and workload with the newest valid one, oldest first; the others by name.
 pub(super) fn choose(
@@ -64,6 +64,9 @@ fn barred(pending: &CandidateSession, test: &Test, options: &AcceptOptions) -> O
     }
     if does_no_io(&session.workload) {
         return Some("the null engine does no I/O".into());
+    }
+    if test.workload.proof == Proof::Required && session.is_unproven() {
+        return Some("nothing vouches for its bytes, and the test asks for a witness".into());
     }
     if kept < LEAST_ROUNDS {
         return Some(format!("{kept} kept rounds, {LEAST_ROUNDS} needed"));

@@ -259,6 +259,16 @@ fn nothing_is_accepted_that_is_not_the_disks() {
         accept_into(None, short, &test(), &options()),
         Err(Refusal::NothingValid { .. })
     ));
+    let mut unproven = three();
+    for leg in unproven
+        .iter_mut()
+        .flat_map(|s| &mut s.rounds)
+        .flat_map(|r| &mut r.legs)
+    {
+        (leg.own, leg.device) = (None, None);
+    }
+    let refusal = accept_into(None, unproven, &test(), &options()).expect_err("no witness");
+    assert!(refusal.to_string().contains("vouches"), "{refusal}");
     let mut changed = test();
     changed.text = "t2".into();
     assert!(matches!(
