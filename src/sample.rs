@@ -122,6 +122,19 @@ pub struct LegSample {
     pub series: Vec<u64>,
 }
 
+impl LegSample {
+    fn is_vouched(&self) -> bool {
+        let accounted = |own: Bytes| own.0 as f64 >= OWN_SHARE * self.bytes.0 as f64;
+        self.device.is_some_and(|d| d.0 > 0) || self.own.is_some_and(accounted)
+    }
+
+    /// Time until the bytes had left the host's reach.
+    #[must_use]
+    pub fn settled_time(&self) -> Nanos {
+        Nanos(self.time.0 + self.drain.0)
+    }
+}
+
 /// Least share of a leg's bytes that the account of the process must show: less of them came from the disk, or the
 /// kernel does not count how.
 pub(crate) const OWN_SHARE: f64 = 0.98;
@@ -133,19 +146,6 @@ impl Session {
     pub fn is_unproven(&self) -> bool {
         let kept = self.rounds.iter().filter(|r| r.fate == Fate::Kept);
         !kept.flat_map(|r| &r.legs).all(LegSample::is_vouched)
-    }
-}
-
-impl LegSample {
-    fn is_vouched(&self) -> bool {
-        let accounted = |own: Bytes| own.0 as f64 >= OWN_SHARE * self.bytes.0 as f64;
-        self.device.is_some_and(|d| d.0 > 0) || self.own.is_some_and(accounted)
-    }
-
-    /// Time until the bytes had left the host's reach.
-    #[must_use]
-    pub fn settled_time(&self) -> Nanos {
-        Nanos(self.time.0 + self.drain.0)
     }
 }
 
