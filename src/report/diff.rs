@@ -7,6 +7,7 @@ use super::numbers::age;
 use super::style::{Style, Tone, escape};
 use crate::baseline::accept::Shown;
 use crate::baseline::{Accepted, BLOCKING_SESSIONS, Summary};
+use crate::stats::past::LEAST_TOLERANCE;
 use crate::suite::Metric;
 use crate::units::figures::{percent, value, value_between};
 
@@ -27,7 +28,14 @@ pub fn diff(
 ) -> io::Result<()> {
     let mut columns = Columns::default();
     columns.line(style.paint(Tone::Strong, &escape(name)).into_owned());
-    let heads = ["  metric", "accepted", "new", "change", "since the first"];
+    let heads = [
+        "  metric",
+        "accepted",
+        "new",
+        "change",
+        "drift",
+        "tolerance",
+    ];
     let heads = heads.map(|text| Cell::left(text).tone(Tone::Faint));
     columns.head(heads.to_vec());
     for metric in shown {
@@ -54,7 +62,8 @@ pub fn diff(
     if let Some(reason) = &new.reason {
         writeln!(out, "  reason: {}", escape(reason))?;
     }
-    writeln!(out, "  first accepted {}", age(new.anchor.accepted, now))
+    let first = age(new.anchor.accepted, now);
+    writeln!(out, "  drift is since the first accepted, {first}")
 }
 
 /// One line below the metrics: its label and how it is told of either side.
@@ -91,7 +100,21 @@ fn metric_row(shown: &Shown, old: Option<&Accepted>) -> Vec<Cell> {
             change
         },
         Cell::right(shown.drift.map(percent).unwrap_or_default()),
+        Cell::right(tolerance(shown)),
     ]
+}
+
+/// The tolerance in force, and beside one that was written what this disk can resolve, where that is more.
+fn tolerance(shown: &Shown) -> String {
+    let unsigned = |share| percent(share).trim_start_matches('+').to_owned();
+    let auto = shown.new.tolerance;
+    match shown.tolerance {
+        None => String::new(),
+        Some(written) if written < auto && auto > LEAST_TOLERANCE => {
+            format!("{}, resolves {}", unsigned(written), unsigned(auto))
+        }
+        Some(share) => unsigned(share),
+    }
 }
 
 /// Value with lowest and highest session; one session has no spread to show.
@@ -121,6 +144,7 @@ mod tests {
             old,
             new,
             drift: Some(drift),
+            tolerance: Some(new.tolerance),
             is_loss,
         }]
     }
@@ -138,13 +162,13 @@ mod tests {
         });
         insta::assert_snapshot!(text, @r#"
         sequential::direct
-          metric    accepted             new                  change   since the first
-          ratio     1.710 (1.700–1.720)  1.510 (1.500–1.520)  −11.7 %          −16.1 %
+          metric    accepted             new                  change   drift    tolerance
+          ratio     1.710 (1.700–1.720)  1.510 (1.500–1.520)  −11.7 %  −16.1 %      6.0 %
           sessions  3                    2, provisional
           accepted  11 days ago          27 h ago
           revision  0123456789ab         unknown
           reason: new\nfirmware
-          first accepted 23 days ago
+          drift is since the first accepted, 23 days ago
         "#);
     }
 
@@ -155,13 +179,29 @@ mod tests {
         let text = drawn(|out| diff(out, "a::b", None, &new, &shown, 130, plain(80)));
         insta::assert_snapshot!(text, @r#"
         a::b
-          metric    accepted  new             since the first
-          ratio     none      1.500                     0.0 %
+          metric    accepted  new             drift  tolerance
+          ratio     none      1.500           0.0 %      6.0 %
           sessions  none      1, provisional
           accepted  none      just now
           revision  none      0123456789ab
-          first accepted 1 min ago
+          drift is since the first accepted, 1 min ago
         "#);
+    }
+
+    #[test]
+    fn a_written_tolerance_that_the_disk_cannot_resolve_is_shown_with_what_it_can() {
+        let new = accepted(&[1.5], 1.5, 100);
+        let mut shown = shown(None, &new, 0.0, false).remove(0);
+        shown.tolerance = Some(0.02);
+        assert_eq!(tolerance(&shown), "2.0 %, resolves 6.0 %");
+        shown.new.tolerance = LEAST_TOLERANCE;
+        assert_eq!(
+            tolerance(&shown),
+            "2.0 %",
+            "the least tolerance says nothing of the disk"
+        );
+        shown.tolerance = None;
+        assert_eq!(tolerance(&shown), "");
     }
 
     #[test]

@@ -82,6 +82,9 @@ pub struct Shown {
     pub change: Option<f64>,
     /// Change since the frozen anchor.
     pub drift: Option<f64>,
+    /// The tolerance in force from now on, a share of one: as written, else the stored `auto`; `None` where only a
+    /// floor or ceiling is judged.
+    pub tolerance: Option<f64>,
     /// The change is a loss of more than the tolerance.
     pub is_loss: bool,
 }

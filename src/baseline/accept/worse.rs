@@ -23,6 +23,7 @@ pub(super) fn show(old: Option<&Accepted>, new: &Accepted, test: &Test) -> Vec<S
             new: *summary,
             change,
             drift: drift(metric),
+            tolerance: Limit::of(metric, summary, test).map(|l| l.tolerance),
             is_loss: limit.zip(change).is_some_and(|(l, c)| l.is_loss(c)),
         }
     };
