@@ -181,19 +181,22 @@ impl Percentile {
 }
 
 impl Latency {
-    /// Number of requests.
+    /// Number of requests; that of a histogram edited past counting is the largest there is.
     #[must_use]
     pub fn count(&self) -> u64 {
-        self.counts
-            .iter()
-            .fold(0, |sum: u64, [_, count]| sum.saturating_add(*count))
+        self.checked_count().unwrap_or(u64::MAX)
+    }
+
+    fn checked_count(&self) -> Option<u64> {
+        let mut counts = self.counts.iter();
+        counts.try_fold(0, |sum: u64, [_, count]| sum.checked_add(*count))
     }
 
     /// The percentile in thousandths (500, 990, 999) by nearest rank, with at least [`PRINTED_ABOVE`] samples above it;
     /// `None` with fewer, or when 1000 or more is asked for.
     #[must_use]
     pub fn percentile(&self, thousandths: u16) -> Option<Percentile> {
-        let total = u128::from(self.count());
+        let total = u128::from(self.checked_count()?);
         let rank = (total * u128::from(thousandths)).div_ceil(1000).max(1);
         let above = u64::try_from(total.checked_sub(rank)?).ok()?;
         let rank = u64::try_from(rank)
