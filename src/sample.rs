@@ -13,6 +13,9 @@ use crate::plan::WorkloadKey;
 use crate::suite::Direction;
 use crate::units::{Bytes, Nanos};
 
+#[cfg(test)]
+pub(crate) mod fixture;
+
 /// One session: a new scratch file, a new order, at least `gap` after the one before.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Session {
