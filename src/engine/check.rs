@@ -2,11 +2,10 @@
 //!
 //! Pure. Every limit is blind to speed. A counter that is absent or stands still never reads as fine: it is a note.
 
+use crate::sample::OWN_SHARE;
 use crate::suite::Direction;
 use crate::units::{Bytes, MIB};
 
-/// Least share of the bytes asked for that this process must have caused at the block layer.
-const OWN_SHARE: f64 = 0.98;
 /// Foreign share that voids a round.
 const FOREIGN_SHARE: f64 = 0.02;
 /// Foreign bytes that are always borne, in the leg's direction.

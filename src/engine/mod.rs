@@ -1,6 +1,6 @@
 //! The ways to do I/O, laying out files, and the session that runs a plan: the only code that writes to a target.
 //!
-//! [`session`] is the control loop. It sees the disk through the trait [`Disk`], which also brings the clock, so a
+//! [`session()`] is the control loop. It sees the disk through the trait [`Disk`], which also brings the clock, so a
 //! virtual disk with a virtual clock runs the same loop. [`open`] makes the real disk: `scratch` holds the files,
 //! `buffer` the data, `worker` the threads, and each way of issuing requests is one file beside them
 //! (`null`, `psync`, `uring`). To add one, copy `null.rs` and add its line to `open_engine`.

@@ -1,13 +1,14 @@
 //! Before and after a test: what is accepted for it, and what of it is worth keeping.
 
+#[cfg(target_os = "linux")]
+use super::story::unreadable;
 use super::story::{End, Known, Story};
 use super::{Confirm, Context, Promote, Told, promote};
-use crate::baseline::{AcceptOptions, CandidateSession};
+use crate::baseline::{self, AcceptOptions, CandidateSession};
 use crate::config::{Require, Update};
 #[cfg(target_os = "linux")]
 use crate::device::Looked;
 use crate::record::Record;
-use crate::sample::Session;
 use crate::store::{self, Found, Pending, Records, Wanted};
 use crate::suite::{EngineKind, Test};
 use crate::units::Bytes;
@@ -20,7 +21,6 @@ pub(super) fn known(
     story: &mut Story<'_>,
     looked: &Looked,
 ) -> Result<Known, End> {
-    let unreadable = |e: store::StoreError| End::Refused(format!("failed to {e}"));
     let test = story.test;
     if context.confirm == Confirm::Now {
         let before = Records::of(&context.places, &context.run)
@@ -137,7 +137,9 @@ fn undecided_too_often(context: &Context, record: &Record) -> bool {
     let disk = |r: &Record| r.facts.as_ref().map(|f| f.identity.hash.clone());
     let undecided =
         |r: &&Record| r.judgement.verdict == Verdict::Inconclusive && disk(r) == disk(record);
-    before.iter().take_while(undecided).count() + 1 >= limit
+    // What a first session left for its second one to decide is part of this run.
+    let runs = before.iter().filter(|r| !r.unconfirmed);
+    runs.take_while(undecided).count() + 1 >= limit
 }
 
 /// Sessions of a trial, a retry, an interrupted or invalid test, or without I/O never become a baseline.
@@ -166,10 +168,7 @@ fn candidates(
         let candidate = CandidateSession {
             text: test.text.clone(),
             barred: barred(record),
-            session: Session {
-                rounds: without_series(session),
-                ..session.clone()
-            },
+            session: baseline::without_series(session.clone()),
         };
         let name = (test.suite.as_str(), test.name.as_str());
         Pending::of(&context.places).append(
@@ -180,16 +179,6 @@ fn candidates(
         )?;
     }
     Ok(())
-}
-
-/// The 100 ms series stay in the record; a baseline is judged without them.
-fn without_series(session: &Session) -> Vec<crate::sample::Round> {
-    let mut rounds = session.rounds.clone();
-    rounds
-        .iter_mut()
-        .flat_map(|r| &mut r.legs)
-        .for_each(|leg| leg.series.clear());
-    rounds
 }
 
 fn barred(record: &Record) -> Option<String> {

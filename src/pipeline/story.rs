@@ -7,12 +7,11 @@ use crate::baseline::Accepted;
 use crate::facts::{Facts, Identity};
 use crate::record::{Record, SCHEMA};
 use crate::sample::{MeasureError, Session};
+use crate::stats::looks::MOST_SESSIONS;
+use crate::store::StoreError;
 use crate::suite::Test;
 use crate::units::Bytes;
 use crate::verdict::{Evidence, Judgement, Look, Reason, Verdict, judge};
-
-/// Sessions a run may take before it must decide.
-const MAX_SESSIONS: u32 = 2;
 
 /// One test on its way.
 #[derive(Debug)]
@@ -33,15 +32,27 @@ pub(crate) struct Story<'a> {
 #[derive(Debug)]
 pub(crate) enum End {
     /// With a verdict.
-    Judged(Judgement),
+    Judged(Box<Judgement>),
     /// With a verdict that a second session may change; the caller comes back for it.
-    Unconfirmed(Judgement),
+    Unconfirmed(Box<Judgement>),
     /// It cannot run here.
     Skipped(String),
     /// It must not run: what was found and what to do.
     Refused(String),
     /// The measurement ended early.
     Stopped(MeasureError),
+}
+
+/// What a file that cannot be used ends a test with: one of another schema is a baseline that says nothing to this
+/// version, any other is in the way until somebody looks at it.
+#[cfg(target_os = "linux")]
+pub(crate) fn unreadable(error: StoreError) -> End {
+    let text = format!("failed to {error}");
+    if error.is_other_schema() {
+        End::Judged(Box::new(bare(Verdict::NotComparable, text)))
+    } else {
+        End::Refused(text)
+    }
 }
 
 /// What is accepted for a test, and of which disk.
@@ -96,7 +107,7 @@ impl<'a> Story<'a> {
             workload: &newest.workload,
             baseline: known.accepted.as_ref().zip(known.identity.as_ref()),
             by_model: context.config().matching == crate::config::Match::Model,
-            max_sessions: if self.is_trial() { 1 } else { MAX_SESSIONS },
+            max_sessions: if self.is_trial() { 1 } else { MOST_SESSIONS },
         })
     }
 
@@ -128,8 +139,8 @@ impl<'a> Story<'a> {
 /// Judgement, whether it was a refusal, whether a second session may change it, the signal that ended it.
 fn conclude(end: End, notes: Vec<String>) -> (Judgement, bool, bool, Option<i32>) {
     let (mut judgement, refused, unconfirmed, signal) = match end {
-        End::Judged(judgement) => (judgement, false, false, None),
-        End::Unconfirmed(judgement) => (judgement, false, true, None),
+        End::Judged(judgement) => (*judgement, false, false, None),
+        End::Unconfirmed(judgement) => (*judgement, false, true, None),
         End::Skipped(reason) => (bare(Verdict::Skipped, reason), false, false, None),
         End::Refused(reason) => (bare(Verdict::Skipped, reason), true, false, None),
         End::Stopped(error) => stopped(error),
@@ -165,6 +176,7 @@ pub(crate) fn bare(verdict: Verdict, detail: String) -> Judgement {
     Judgement {
         verdict,
         reason: None,
+        metric: None,
         detail,
         metrics: Vec::new(),
         moved: None,

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use super::story::{End, Known, Story, now};
+use super::story::{End, Known, Story, now, unreadable};
 use super::{Context, Purpose};
 use crate::config::Match;
 use crate::device::{self, DiskLock, KernelWitness, LookOptions, Looked, Roots};
@@ -35,7 +35,6 @@ pub(super) fn look(context: &Context, story: &mut Story<'_>) -> Result<Looked, E
             .ok_or_else(|| End::Refused("no disk is configured".to_owned()))?
             .to_owned(),
     };
-    let unreadable = |e: store::StoreError| End::Refused(format!("failed to {e}"));
     let options = LookOptions {
         allow_memory: config.allow_memory,
         allow_overlay: config.allow_overlay || trial,

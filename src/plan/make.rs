@@ -8,8 +8,7 @@ use super::{
 };
 use crate::facts::{Facts, TargetKind};
 use crate::suite::{
-    Block, Cache, Data, Direction, EngineKind, Flush, LegLength, Legs, On, Proof, Rw, Scratch,
-    Test, Workload, WriteMode,
+    Block, Cache, Data, Direction, EngineKind, Flush, LegLength, Legs, Proof, Rw, Test, Workload,
 };
 use crate::units::{Bytes, GIB, KIB, MIB, Nanos};
 
@@ -118,21 +117,9 @@ fn make(test: &Test, facts: &Facts, ask: &Ask) -> Result<Plan, No> {
 
 /// Keys whose workload this version does not measure.
 fn not_yet(work: &Workload) -> Result<(), No> {
-    let later = matches!(work.legs, Legs::Together(_))
-        || rws(work).contains(&Rw::RandRw)
-        || work.engine == EngineKind::Mmap
-        || work.write != WriteMode::Overwrite
-        || work.flush == Flush::Each
-        || work.time.is_some()
-        || work.files.is_some()
-        || work.zone.is_some()
-        || work.on == On::Device
-        || work.disks > 1
-        || work.scratch == Some(Scratch::Kept);
-    if later {
-        Err(No::Skip(NOT_YET.to_owned()))
-    } else {
-        Ok(())
+    match work.not_yet() {
+        Some(key) => Err(No::Skip(format!("{NOT_YET} ({key})"))),
+        None => Ok(()),
     }
 }
 

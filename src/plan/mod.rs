@@ -9,6 +9,7 @@ mod make;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use key::does_no_io;
 pub(crate) use key::exact;
 pub use make::plan;
 

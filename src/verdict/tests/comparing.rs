@@ -25,7 +25,9 @@ fn floors_are_judged_by_the_whole_interval_with_and_without_a_baseline() {
         "the interval holds the floor"
     );
     case.gate(MetricKind::Ratio, |g| (g.min, g.max) = (None, Some(1.5)));
-    assert!(case.done().detail.contains("above the ceiling of 1.50"));
+    let judgement = case.done();
+    assert!(judgement.detail.contains("above the ceiling of 1.50"));
+    assert!(of(&judgement, MetricKind::Ratio).ceiling);
     case.gate(MetricKind::Ratio, |g| g.advisory = true);
     assert_eq!(
         case.verdict().0,
