@@ -15,13 +15,15 @@ const STILL: u64 = 100_000_000;
 const STILL_LIMIT: u64 = 5_000_000_000;
 /// Between two looks.
 const LOOK: Nanos = Nanos(10_000_000);
-/// A leg this many times slower than aimed at ends with the bytes it did.
+/// A leg this many times slower than expected ends with the bytes it did.
 const SLOW: u64 = 4;
 /// Eviction is tried this often: pages on their way to the LRU list are missed by the first try.
 const EVICTIONS: u32 = 5;
 
 /// A leg that was run.
 pub(super) struct Done {
+    /// Of the plan's legs.
+    pub(super) index: usize,
     pub(super) sample: LegSample,
     pub(super) latency: Histogram<u64>,
     /// Who disturbed it.
@@ -58,6 +60,7 @@ impl Run<'_> {
         }
         let tail = tally.tail.0 as f64 / tally.time.0.max(1) as f64;
         Ok(Done {
+            index,
             sample,
             latency: tally.latency,
             void,
@@ -76,7 +79,8 @@ impl Run<'_> {
             shuffle: runs::mix(self.terms.seed ^ index as u64),
             // The layout is generation 0.
             generation: self.legs_run + 1,
-            limit: Nanos(leg.aim.0.saturating_mul(SLOW * self.growth[index])),
+            // Nothing is expected of bytes the user wrote until such a leg has run.
+            limit: Nanos(self.took[index].map_or(u64::MAX, |t| t.0.saturating_mul(SLOW))),
         }
     }
 

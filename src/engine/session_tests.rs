@@ -34,6 +34,14 @@ fn fates(session: &Session) -> (usize, usize, usize) {
     )
 }
 
+fn fixed(legs: &[(u64, Option<u64>)]) -> Vec<FixedLeg> {
+    let leg = |(bytes, took): &(u64, Option<u64>)| FixedLeg {
+        bytes: Bytes(*bytes),
+        took: took.map(Nanos),
+    };
+    legs.iter().map(leg).collect()
+}
+
 #[test]
 fn a_quiet_disk_is_measured_at_its_rates() {
     let (session, world) = measure(&pair(), |_| ());
@@ -95,7 +103,7 @@ fn bytes_found_by_an_earlier_session_are_used_without_sizing() {
     let plan = pair();
     let (mut disk, kernel) = quiet(&plan);
     let terms = Terms {
-        leg_bytes: Some(vec![Bytes(64 * MIB), Bytes(32 * MIB)]),
+        fixed: Some(fixed(&[(64 * MIB, None), (32 * MIB, None)])),
         ..Terms::first(&plan)
     };
     let session = session(&plan, &mut disk, &kernel, &Interrupt::new(), &terms).unwrap();
@@ -226,6 +234,34 @@ fn a_disk_that_never_rests_voids_its_rounds() {
 }
 
 #[test]
+fn requests_that_never_return_void_rounds_instead_of_hanging() {
+    let (result, world) = measure(&pair(), |w| w.stuck = 1);
+    assert!(
+        matches!(&result, Err(MeasureError::Disturbed(why)) if why.contains("did not end")),
+        "{result:?}"
+    );
+    assert!(world.now < 300 * SECOND, "{} s", world.now / SECOND);
+}
+
+#[test]
+fn memory_is_touched_before_buffered_legs_alone() {
+    let legs = Some(fixed(&[(64 * MIB, None), (32 * MIB, None)]));
+    for (cache, warmed) in [
+        (Cache::Buffered, vec![(Bytes(128 * MIB), 0)]),
+        (Cache::Direct, vec![]),
+    ] {
+        let plan = Plan { cache, ..pair() };
+        let (mut disk, kernel) = quiet(&plan);
+        let terms = Terms {
+            fixed: legs.clone(),
+            ..Terms::first(&plan)
+        };
+        session(&plan, &mut disk, &kernel, &Interrupt::new(), &terms).unwrap();
+        assert_eq!(kernel.0.lock().unwrap().warmed, warmed);
+    }
+}
+
+#[test]
 fn reads_from_memory_end_the_session() {
     let (result, _) = measure(&pair(), |w| w.from_memory = 0.3);
     assert!(
@@ -312,7 +348,7 @@ fn a_leg_far_slower_than_its_aim_is_a_sample_of_what_it_did() {
     let (mut disk, kernel) = quiet(&plan);
     kernel.0.lock().unwrap().read_rate = 40e6;
     let terms = Terms {
-        leg_bytes: Some(vec![Bytes(400 * MIB)]),
+        fixed: Some(fixed(&[(400 * MIB, Some(SECOND))])),
         ..Terms::first(&plan)
     };
     let session = session(&plan, &mut disk, &kernel, &Interrupt::new(), &terms).unwrap();
@@ -402,4 +438,133 @@ fn an_existing_file_is_neither_laid_out_nor_written() {
         None,
         "its pages are evicted, not blamed"
     );
+}
+
+#[test]
+fn written_bytes_are_not_cut_short_because_no_time_is_expected_of_them() {
+    let mut plan = plan(&[Rw::Read]);
+    plan.legs[0].bytes = Some(Bytes(400 * MIB));
+    // Ten seconds a leg, though it would aim at one.
+    let (session, _) = measure(&plan, |w| w.read_rate = 40e6);
+    let session = session.unwrap();
+    let legs = session.rounds.iter().flat_map(|r| &r.legs);
+    assert!(legs.into_iter().all(|l| l.bytes == Bytes(400 * MIB)));
+    assert_eq!(fates(&session), (2, 20, 0));
+}
+
+#[test]
+fn written_bytes_are_cut_when_a_leg_takes_four_times_the_warm_up() {
+    let mut plan = plan(&[Rw::Read]);
+    plan.legs[0].bytes = Some(Bytes(400 * MIB));
+    let (mut disk, kernel) = quiet(&plan);
+    let interrupt = Interrupt::new();
+    let terms = Terms::first(&plan);
+    let mut run = Run::new(&plan, &mut disk, &kernel, &interrupt, &terms);
+    run.place_legs();
+    run.find_leg_bytes().unwrap();
+    run.warm_up().unwrap();
+    kernel.0.lock().unwrap().read_rate = 10e6;
+    let (round, _) = run.round(false).unwrap();
+    // A leg of 400 MiB took 1.05 s at 400 MB/s.
+    let leg = &round.legs[0];
+    assert!(
+        leg.bytes < Bytes(60 * MIB) && leg.time < Nanos(5 * SECOND),
+        "{leg:?}"
+    );
+}
+
+#[test]
+fn at_depth_on_a_slow_disk_a_leg_aims_higher_but_never_beyond_ten_seconds() {
+    let deep = |depth| Plan {
+        depth,
+        engine: crate::suite::EngineKind::IoUring,
+        ..plan(&[Rw::Read])
+    };
+    // 400 requests of 1 MiB at 100 MB/s take 4.2 s.
+    let (session, world) = measure(&deep(8), |w| w.read_rate = 100e6);
+    let session = session.unwrap();
+    assert_eq!(session.leg_bytes, [Bytes(400 * MIB)]);
+    assert_eq!(
+        session.notes,
+        ["read legs take 4.2 s: 50 requests for each one in flight"]
+    );
+    let last = world.legs.last().unwrap();
+    assert!(last.limit > Nanos(16 * SECOND), "{:?}", last.limit);
+    let whole = session.rounds.iter().flat_map(|r| &r.legs);
+    assert!(whole.into_iter().all(|l| l.bytes == Bytes(400 * MIB)));
+
+    // 1600 requests would take 16.8 s.
+    let (session, _) = measure(&deep(32), |w| w.read_rate = 100e6);
+    let session = session.unwrap();
+    let seconds = session.leg_bytes[0].0 as f64 / 100e6;
+    assert!((9.5..10.5).contains(&seconds), "{seconds} s");
+    assert_eq!(
+        session.notes,
+        ["read legs of 10 s hold 29.8 requests for each one in flight, 50 are wanted"]
+    );
+}
+
+#[test]
+fn open_legs_are_whole_stripes() {
+    let stripe = 3 * 512 * 1024;
+    let (session, _) = measure(
+        &Plan {
+            stripe: Bytes(stripe),
+            ..pair()
+        },
+        |w| w.write_rate = 90e6,
+    );
+    for bytes in session.unwrap().leg_bytes {
+        assert!(
+            bytes.0.is_multiple_of(stripe) && bytes.0.is_multiple_of(MIB),
+            "{bytes}"
+        );
+    }
+}
+
+#[test]
+fn early_rereading_is_told_with_its_distance() {
+    let far = |reread_after| Plan {
+        reread_after: Bytes(reread_after),
+        ..pair()
+    };
+    // Legs of 381 and 191 MiB: one run of each fits into 1 GiB.
+    let (session, _) = measure(&far(4 * GIB), |_| ());
+    let session = session.unwrap();
+    let distance = session.reuse_distance.unwrap().0 / MIB;
+    assert_eq!(session.notes, [format!("rereads after {distance} MiB")]);
+    assert!((500..1024).contains(&distance), "{distance}");
+    assert_eq!(session.told().count(), 1);
+    let (session, _) = measure(&far(distance * MIB), |_| ());
+    assert_eq!(session.unwrap().notes, Vec::<String>::new());
+}
+
+#[test]
+fn the_harness_tells_its_own_cost_where_there_is_no_disk() {
+    let plan = Plan {
+        source: Source::Nowhere,
+        ..pair()
+    };
+    let (session, _) = measure(&plan, |_| ());
+    // 1 MiB at 400 and at 200 MB/s.
+    assert_eq!(
+        session.unwrap().notes,
+        [
+            "a read request costs 2621440 ns beside its I/O: the clock and the tally",
+            "a write request costs 5242880 ns beside its I/O: the clock, the tally and the stamps of its data"
+        ]
+    );
+}
+
+#[test]
+fn short_legs_do_not_warm_up_for_ever() {
+    let plan = pair();
+    let (mut disk, kernel) = quiet(&plan);
+    let terms = Terms {
+        fixed: Some(fixed(&[(MIB, None), (MIB, None)])),
+        settle: Nanos(60 * SECOND),
+        ..Terms::first(&plan)
+    };
+    let session = session(&plan, &mut disk, &kernel, &Interrupt::new(), &terms).unwrap();
+    assert_eq!(fates(&session).0, MOST_WARM_UP as usize);
 }

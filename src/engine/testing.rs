@@ -19,6 +19,7 @@ pub(crate) fn plan(rws: &[Rw]) -> Plan {
         direction: rw.direction().unwrap(),
         bytes: None,
         aim: Nanos(SECOND),
+        took: None,
     };
     Plan {
         test: "suite::test".into(),
@@ -39,10 +40,13 @@ pub(crate) fn plan(rws: &[Rw]) -> Plan {
         seed: 1,
         needs: Bytes(0),
         writes: Bytes(64 * GIB),
-        expected: Nanos(0),
+        expected: Some(Nanos(0)),
         budget: Nanos(600 * SECOND),
         budget_given: false,
         read_ahead: Bytes(0),
+        stripe: Bytes(0),
+        reread_after: Bytes(0),
+        numa_node: None,
         proof_required: true,
         key: WorkloadKey::new(),
     }
@@ -80,6 +84,10 @@ pub(crate) struct World {
     pub(crate) stolen: u64,
     /// Somebody writes all the time.
     pub(crate) restless: bool,
+    /// Requests that never return.
+    pub(crate) stuck: u64,
+    /// Memory touched, and the legs run before that.
+    pub(crate) warmed: Vec<(Bytes, usize)>,
 }
 
 pub(crate) struct Virtual {
@@ -122,6 +130,8 @@ pub(crate) fn quiet(plan: &Plan) -> (Virtual, Kernel) {
         signal: None,
         stolen: 0,
         restless: false,
+        stuck: 0,
+        warmed: Vec::new(),
     };
     let world = Arc::new(Mutex::new(world));
     let count = match plan.source {
@@ -223,6 +233,12 @@ impl Disk for Virtual {
         Ok(())
     }
 
+    fn warm_memory(&mut self, bytes: Bytes) {
+        let mut world = self.world.lock().unwrap();
+        let legs = world.legs.len();
+        world.warmed.push((bytes, legs));
+    }
+
     fn run(&mut self, leg: &LegSpec, interrupt: &Interrupt) -> Result<LegTally, MeasureError> {
         let mut world = self.world.lock().unwrap();
         world.legs.push(leg.clone());
@@ -274,7 +290,7 @@ impl Witness for Kernel {
     }
 
     fn in_flight(&self) -> Option<u64> {
-        Some(0)
+        Some(self.0.lock().unwrap().stuck)
     }
 
     fn resident(&self, _: &File) -> Option<Bytes> {

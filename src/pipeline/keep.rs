@@ -6,6 +6,8 @@ use crate::baseline::{AcceptOptions, CandidateSession};
 use crate::config::{Require, Update};
 #[cfg(target_os = "linux")]
 use crate::device::Looked;
+#[cfg(target_os = "linux")]
+use crate::facts::Identity;
 use crate::record::Record;
 use crate::sample::Session;
 use crate::store::{self, Found, Pending, Records, Wanted};
@@ -32,6 +34,7 @@ pub(super) fn known(
         return Ok(Known {
             accepted: None,
             identity: None,
+            pending: Vec::new(),
         });
     }
     let identity = &looked.facts.identity;
@@ -42,11 +45,13 @@ pub(super) fn known(
         by_model: context.config().matching == crate::config::Match::Model,
         who: store::Who::Attached(&hash),
     };
+    let pending = waiting(context, test, identity);
     Ok(
         match store::find_baseline(&context.places, &test.suite, &wanted).map_err(unreadable)? {
             Found::Baseline(mut stored) => Known {
                 accepted: stored.baseline.tests.remove(&test.name),
                 identity: Some(stored.baseline.disk),
+                pending,
             },
             // Judged as another disk's: the verdict names both.
             Found::OtherDisk { path, identity } => {
@@ -57,14 +62,28 @@ pub(super) fn known(
                 Known {
                     accepted,
                     identity: Some(identity),
+                    pending,
                 }
             }
             Found::None => Known {
                 accepted: None,
                 identity: None,
+                pending,
             },
         },
     )
+}
+
+/// Sessions of the test on this disk that wait to be accepted. Candidates that cannot be read stop no measurement;
+/// adding to them says why they cannot.
+#[cfg(target_os = "linux")]
+fn waiting(context: &Context, test: &Test, disk: &Identity) -> Vec<CandidateSession> {
+    let all = Pending::of(&context.places).read_all().unwrap_or_default();
+    let ours = all
+        .into_iter()
+        .map(|left| left.candidate)
+        .find(|c| c.suite == test.suite && c.test == test.name && c.disk.hash == disk.hash);
+    ours.map_or_else(Vec::new, |candidate| candidate.sessions)
 }
 
 /// Writes the record and, where they may be accepted one day, the sessions; decides whether the test failed.

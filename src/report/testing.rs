@@ -272,6 +272,7 @@ pub(super) fn plan(test: &str, depth: u32) -> Plan {
         direction,
         bytes: None,
         aim: Nanos(1_000_000_000),
+        took: None,
     };
     Plan {
         test: test.into(),
@@ -295,10 +296,13 @@ pub(super) fn plan(test: &str, depth: u32) -> Plan {
         seed: 1,
         needs: Bytes(4 * GIB),
         writes: Bytes(6 * GIB),
-        expected: Nanos(46_000_000_000),
+        expected: Some(Nanos(46_000_000_000)),
         budget: Nanos(60_000_000_000),
         budget_given: false,
         read_ahead: Bytes(128 * KIB),
+        stripe: Bytes(0),
+        reread_after: Bytes(0),
+        numa_node: None,
         proof_required: true,
         key: BTreeMap::new(),
     }
