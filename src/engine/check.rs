@@ -316,4 +316,29 @@ mod tests {
         assert_eq!(steal(Some((10, 100)), Some((10, 100))), None);
         assert_eq!(steal(None, Some((10, 100))), None);
     }
+
+    #[test]
+    fn a_small_leg_bears_read_ahead_and_a_commit_of_the_journal() {
+        for read_ahead_kb in [128, 1024, 8192] {
+            // One worker fetched twice the read-ahead beyond its 4 MiB, and a commit of 200 KiB fell into the leg.
+            let ahead = 2 * read_ahead_kb * 1024;
+            let read = Counted {
+                moved: Bytes(4 * MIB),
+                own: Some(Bytes(4 * MIB + ahead)),
+                device: Some(Bytes(4 * MIB + ahead)),
+                device_other: Some(Bytes(200 * 1024)),
+                read_ahead: Bytes(ahead),
+                ..counted(Direction::Read)
+            };
+            assert_eq!(leg(&read), Finding::default(), "{read_ahead_kb} KiB");
+        }
+        let write = |journal| Counted {
+            moved: Bytes(4 * MIB),
+            own: Some(Bytes(4 * MIB)),
+            device: Some(Bytes(4 * MIB + journal)),
+            ..counted(Direction::Write)
+        };
+        assert_eq!(leg(&write(MIB)), Finding::default());
+        assert!(leg(&write(MIB + 4096)).void.is_some());
+    }
 }

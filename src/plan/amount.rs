@@ -14,7 +14,7 @@ const BETWEEN_LEGS: u64 = 150_000_000;
 /// Least budget of a session.
 const BUDGET: u64 = 60_000_000_000;
 /// Budget of a trial: with layout and sizing it ends within a minute.
-const TRIAL_BUDGET: u64 = 30_000_000_000;
+const TRIAL_BUDGET: u64 = 40_000_000_000;
 /// Requests a leg has at least, for each one in flight.
 const LEAST_REQUESTS: u64 = 50;
 /// Layout rate assumed when telling beforehand how long a session takes.

@@ -155,7 +155,7 @@ fn a_trial_on_a_throttled_disk_stays_within_a_minute() {
         ..ask()
     };
     let plan = runs(&test(), &facts, &trial);
-    assert_eq!(plan.budget, Nanos(30_000_000_000));
+    assert_eq!(plan.budget, Nanos(40_000_000_000));
     assert!(plan.budget_given, "it must not be stretched");
     assert_eq!(plan.legs[0].aim, Nanos(1_000_000_000));
 }

@@ -110,7 +110,7 @@ mod tests {
     #[test]
     fn a_single_test_is_told_in_one_line() {
         let text = drawn(|out| plan_lines(out, &[&plan("sequential::direct", 1)], plain(80)));
-        insta::assert_snapshot!(text, @r#"sequential::direct  read and write, 128 KiB  about 46 s  writes up to 6 GiB"#);
+        insta::assert_snapshot!(text, @r#"sequential::direct  read and write, 128 KiB  about 46 s  writes about 24 s of data, at most 6 GiB"#);
     }
 
     #[test]
@@ -119,9 +119,26 @@ mod tests {
         b.writes = Bytes(u64::MAX);
         let text = drawn(|out| plan_lines(out, &[&a, &b], plain(80)));
         insta::assert_snapshot!(text, @r#"
-        sequential::direct  read and write, 128 KiB           about 46 s  writes up to 6 GiB
-        random::deep        read and write, 128 KiB, depth 8  about 46 s  writes up to 16777216.0 TiB
-        2 tests, about 92 s in all, writes up to 16777216.0 TiB; what looks worse is measured again
+        sequential::direct  read and write, 128 KiB           about 46 s  writes about 24 s of data, at most 6 GiB
+        random::deep        read and write, 128 KiB, depth 8  about 46 s  writes about 24 s of data, at most 16777216.0 TiB
+        2 tests, about 92 s in all, writes at most 16777216.0 TiB; what looks worse is measured again
         "#);
+    }
+
+    #[test]
+    fn legs_of_given_bytes_tell_those_instead_of_a_time_nobody_knows() {
+        let mut given = plan("small::direct", 1);
+        for (leg, mib) in given.legs.iter_mut().zip([4, 8]) {
+            leg.bytes = Some(Bytes(mib << 20));
+        }
+        given.expected = None;
+        let text = drawn(|out| plan_lines(out, &[&given], plain(80)));
+        assert!(
+            text.contains("legs of 4 MiB and 8 MiB  writes at most 6 GiB"),
+            "{text}"
+        );
+        let open = plan("sequential::direct", 1);
+        let text = drawn(|out| plan_lines(out, &[&given, &open], plain(80)));
+        assert!(text.contains("2 tests, more than 46 s in all"), "{text}");
     }
 }
