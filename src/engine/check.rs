@@ -30,7 +30,7 @@ pub(crate) struct Counted {
     pub(crate) own_other: Option<Bytes>,
     /// Bytes beyond those asked for that read-ahead may fetch.
     pub(crate) read_ahead: Bytes,
-    /// Bytes the device moves for each of ours, in both directions: 1 plain, 2 on a mirror, …
+    /// Bytes the device moves for each of ours in the leg's direction: 1 plain, 2 on a mirror, …
     pub(crate) amp: f64,
 }
 
@@ -98,7 +98,7 @@ fn foreign(c: &Counted, finding: &mut Finding) {
     let own_other = c.own_other.map_or(0.0, |b| b.0 as f64);
     let other = c
         .device_other
-        .map_or(0.0, |b| (b.0 as f64 / c.amp - own_other).abs());
+        .map_or(0.0, |b| (b.0 as f64 - own_other).abs());
     let found = if same > limit(FOREIGN_SAME) {
         Some((same, c.direction))
     } else if other > limit(FOREIGN_OTHER) {

@@ -26,6 +26,8 @@ pub(super) struct Done {
     pub(super) index: usize,
     pub(super) sample: LegSample,
     pub(super) latency: Histogram<u64>,
+    /// Nobody wrote any more when its counters were read.
+    pub(super) still: bool,
     /// Who disturbed it.
     pub(super) void: Option<String>,
     /// Time from the first worker's end to the last one's, as a share of the leg.
@@ -63,6 +65,7 @@ impl Run<'_> {
             index,
             sample,
             latency: tally.latency,
+            still,
             void,
             tail,
         })
@@ -137,7 +140,10 @@ impl Run<'_> {
             } else {
                 0
             }),
-            amp: 1.0,
+            amp: match sample.direction {
+                Direction::Read => 1.0,
+                Direction::Write => self.amp,
+            },
         });
         for note in finding.notes {
             self.note(note);

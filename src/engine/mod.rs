@@ -15,6 +15,7 @@ pub(crate) mod runs;
 mod session;
 #[cfg(test)]
 pub(crate) mod testing;
+mod warm;
 
 // Everything that only Linux can do; elsewhere `elsewhere.rs` says so in its place.
 #[cfg(target_os = "linux")]

@@ -8,7 +8,7 @@ use hdrhistogram::Histogram;
 use super::leg::Done;
 use super::runs::{Space, reuse_distance, turned};
 use super::{Disk, Interrupt, check, latencies};
-use crate::plan::{FixedLeg, MOST_WARM_UP, Plan, Source};
+use crate::plan::{FixedLeg, Plan, Source};
 use crate::sample::{
     Fate, Latency, Layout, LegSample, MeasureError, REREADS, Round, Session, WRITE_CACHE, Witness,
 };
@@ -96,7 +96,11 @@ pub(super) struct Run<'a> {
     pub(super) flush_cost: Option<Nanos>,
     pub(super) layout: Option<Layout>,
     pub(super) buffered_below: bool,
-    rounds: Vec<Round>,
+    /// Bytes the device writes for each of ours, as the warm-up showed.
+    pub(super) amp: f64,
+    /// Somebody wrote on after a leg of the warm-up.
+    pub(super) restless: bool,
+    pub(super) rounds: Vec<Round>,
     latency: BTreeMap<Direction, Histogram<u64>>,
     tails: Vec<f64>,
     notes: Vec<String>,
@@ -127,6 +131,8 @@ impl<'a> Run<'a> {
             flush_cost: None,
             layout: None,
             buffered_below: false,
+            amp: 1.0,
+            restless: false,
             rounds: Vec::new(),
             latency: BTreeMap::new(),
             tails: Vec::new(),
@@ -140,52 +146,6 @@ impl<'a> Run<'a> {
         if !self.notes.contains(&note) {
             self.notes.push(note);
         }
-    }
-
-    /// Buffered legs need page cache for themselves and what is read ahead of them.
-    fn warm_memory(&mut self) {
-        if self.plan.cache == Cache::Buffered {
-            let longest = self.bytes.iter().max().copied().unwrap_or(0);
-            self.disk.warm_memory(Bytes(longest.saturating_mul(2)));
-        }
-    }
-
-    /// Rounds that are dropped by rule before anything is looked at, so that dropping is blind to speed.
-    fn warm_up(&mut self) -> Result<(), MeasureError> {
-        let begin = self.disk.now();
-        let mut count = 0;
-        let goes_on = |run: &Self, count: u32| {
-            let soon = run.disk.now().0 - begin.0 < run.terms.settle.0;
-            count < run.plan.warm_up || soon && count < MOST_WARM_UP
-        };
-        while goes_on(self, count) {
-            let (mut round, done) = self.round(turned(!self.terms.seed, count))?;
-            round.fate = Fate::WarmUp;
-            self.rounds.push(round);
-            self.learn_times(&done);
-            count += 1;
-        }
-        Ok(())
-    }
-
-    /// The longest warm-up leg tells what a leg of given bytes rightly takes where nothing else does.
-    fn learn_times(&mut self, done: &[Done]) {
-        for leg in done {
-            let known = self.fixed[leg.index].is_none() || self.given_time(leg.index).is_some();
-            if !known {
-                let time = leg.sample.settled_time();
-                let longest = self.took[leg.index].map_or(time, |t| t.max(time));
-                self.took[leg.index] = Some(longest);
-            }
-        }
-    }
-
-    /// The time a leg of fixed bytes took when they were fixed.
-    pub(super) fn given_time(&self, index: usize) -> Option<Nanos> {
-        let given = self.terms.fixed.as_deref().unwrap_or_default();
-        given
-            .get(index)
-            .map_or(self.plan.legs[index].took, |leg| leg.took)
     }
 
     /// Rounds until enough are kept, too many are void, or time or bytes are used up. A void round is repeated in its
@@ -267,7 +227,7 @@ impl<'a> Run<'a> {
     }
 
     /// One round: every leg once, in the order asked for.
-    fn round(&mut self, turned: bool) -> Result<(Round, Vec<Done>), MeasureError> {
+    pub(super) fn round(&mut self, turned: bool) -> Result<(Round, Vec<Done>), MeasureError> {
         let before = self.witness.counters().steal;
         let mut order: Vec<usize> = (0..self.plan.legs.len()).collect();
         if turned {

@@ -71,6 +71,8 @@ pub(crate) struct World {
     pub(crate) counters: Counters,
     /// Foreign bytes read during leg n.
     pub(crate) foreign: fn(usize) -> u64,
+    /// Foreign bytes written during leg n.
+    pub(crate) foreign_writes: fn(usize) -> u64,
     /// Share of reads served from memory.
     pub(crate) from_memory: f64,
     pub(crate) layout: Option<Layout>,
@@ -84,6 +86,8 @@ pub(crate) struct World {
     pub(crate) stolen: u64,
     /// Somebody writes all the time.
     pub(crate) restless: bool,
+    /// Bytes the device writes for each of ours.
+    pub(crate) amp: f64,
     /// Requests that never return.
     pub(crate) stuck: u64,
     /// Memory touched, and the legs run before that.
@@ -119,6 +123,7 @@ pub(crate) fn quiet(plan: &Plan) -> (Virtual, Kernel) {
             steal: Some((0, 0)),
         },
         foreign: |_| 0,
+        foreign_writes: |_| 0,
         from_memory: 0.0,
         layout: Some(Layout {
             extents: 1,
@@ -130,6 +135,7 @@ pub(crate) fn quiet(plan: &Plan) -> (Virtual, Kernel) {
         signal: None,
         stolen: 0,
         restless: false,
+        amp: 1.0,
         stuck: 0,
         warmed: Vec::new(),
     };
@@ -169,7 +175,8 @@ impl World {
 
     fn write(&mut self, bytes: u64) {
         add(&mut self.counters.own_written, bytes);
-        add(&mut self.counters.device_written, bytes);
+        let device = (bytes as f64 * self.amp) as u64 + (self.foreign_writes)(self.legs.len());
+        add(&mut self.counters.device_written, device);
     }
 
     fn read(&mut self, bytes: u64) {
