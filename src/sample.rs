@@ -15,6 +15,12 @@ use crate::units::{Bytes, Nanos};
 
 #[cfg(test)]
 pub(crate) mod fixture;
+/// Begins the note of a session whose bytes are read again before whatever caches lie below have forgotten them.
+pub(crate) const REREADS: &str = "rereads after";
+/// The note of a session whose writes still drained for more than a tenth of their time after they left the host.
+pub(crate) const WRITE_CACHE: &str = "write cache below";
+/// Begins the note of a session whose file lies in small extents.
+pub(crate) const FRAGMENTED: &str = "fragmented";
 
 /// One session: a new scratch file, a new order, at least `gap` after the one before.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -123,6 +129,21 @@ pub struct LegSample {
     /// Bytes per 100 ms, complete intervals only.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub series: Vec<u64>,
+}
+
+impl Session {
+    /// The notes that belong beside the verdict, since they say what the numbers are of.
+    pub(crate) fn told(&self) -> impl Iterator<Item = &String> {
+        let told = [REREADS, WRITE_CACHE, FRAGMENTED];
+        self.notes
+            .iter()
+            .filter(move |note| told.iter().any(|start| note.starts_with(start)))
+    }
+
+    /// Its file lies in small extents.
+    pub(crate) fn fragmented(&self) -> bool {
+        self.notes.iter().any(|note| note.starts_with(FRAGMENTED))
+    }
 }
 
 impl LegSample {

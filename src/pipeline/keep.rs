@@ -8,10 +8,11 @@ use crate::baseline::{self, AcceptOptions, CandidateSession};
 use crate::config::{Require, Update};
 #[cfg(target_os = "linux")]
 use crate::device::Looked;
+#[cfg(target_os = "linux")]
+use crate::facts::Identity;
 use crate::record::Record;
 use crate::store::{self, Found, Pending, Records, Wanted};
 use crate::suite::{EngineKind, Test};
-use crate::units::Bytes;
 use crate::verdict::Verdict;
 
 /// What is accepted for the test on this disk; with [`Confirm::Now`] also the first session of the earlier process.
@@ -53,30 +54,23 @@ pub(super) fn known(
             }
             Found::None => (None, None),
         };
-    let leg_bytes = match &accepted {
-        Some(accepted) => Some(accepted.leg_bytes.clone()),
-        None => pending_leg_bytes(context, test, &wanted).map_err(unreadable)?,
-    };
     Ok(Known {
         accepted,
         identity,
-        leg_bytes,
+        pending: waiting(context, test, &looked.facts.identity),
     })
 }
 
-/// Bytes per leg of the newest pending session of the same suite text on this disk.
+/// Sessions of the test on this disk that wait to be accepted. Candidates that cannot be read stop no measurement;
+/// adding to them says why they cannot.
 #[cfg(target_os = "linux")]
-fn pending_leg_bytes(
-    context: &Context,
-    test: &Test,
-    wanted: &Wanted<'_>,
-) -> store::Result<Option<Vec<Bytes>>> {
-    let pending = Pending::of(&context.places).read_all()?;
-    let ours = pending.into_iter().map(|l| l.candidate).find(|c| {
-        c.suite == test.suite && c.test == test.name && c.text == test.text && wanted.is(&c.disk)
-    });
-    let newest = ours.and_then(|mut c| c.sessions.pop());
-    Ok(newest.map(|s| s.session.leg_bytes))
+fn waiting(context: &Context, test: &Test, disk: &Identity) -> Vec<CandidateSession> {
+    let all = Pending::of(&context.places).read_all().unwrap_or_default();
+    let ours = all
+        .into_iter()
+        .map(|left| left.candidate)
+        .find(|c| c.suite == test.suite && c.test == test.name && c.disk.hash == disk.hash);
+    ours.map_or_else(Vec::new, |candidate| candidate.sessions)
 }
 
 /// Writes the record and, where they may be accepted one day, the sessions; decides whether the test failed.

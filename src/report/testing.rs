@@ -280,6 +280,7 @@ pub(super) fn plan(test: &str, depth: u32) -> Plan {
         direction,
         bytes: None,
         aim: Nanos(1_000_000_000),
+        took: None,
     };
     Plan {
         test: test.into(),
@@ -303,10 +304,14 @@ pub(super) fn plan(test: &str, depth: u32) -> Plan {
         seed: 1,
         needs: Bytes(4 * GIB),
         writes: Bytes(6 * GIB),
-        expected: Nanos(46_000_000_000),
+        expected: Some(Nanos(46_000_000_000)),
         budget: Nanos(60_000_000_000),
         budget_given: false,
         read_ahead: Bytes(128 * KIB),
+        still: Nanos(100_000_000),
+        stripe: Bytes(0),
+        reread_after: Bytes(0),
+        numa_node: None,
         proof_required: true,
         key: BTreeMap::new(),
     }

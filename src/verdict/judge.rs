@@ -248,12 +248,14 @@ fn notes(e: &Evidence<'_>, all: &[Compared]) -> Vec<String> {
     notes
 }
 
+/// What baseline and sessions say about what the numbers are of.
 fn notes_on_baseline(e: &Evidence<'_>) -> Vec<String> {
     let sessions = e.baseline.map(|(accepted, _)| accepted.sessions.len());
     sessions
         .filter(|n| *n < BLOCKING_SESSIONS)
         .map(|n| format!("provisional: the baseline has {n} of {BLOCKING_SESSIONS} sessions, only a halved metric fails"))
         .into_iter()
+        .chain(e.sessions.last().into_iter().flat_map(Session::told).cloned())
         .collect()
 }
 
