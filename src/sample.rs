@@ -9,7 +9,7 @@ use std::io;
 use serde::{Deserialize, Serialize};
 
 use crate::facts::Settings;
-use crate::plan::WorkloadKey;
+use crate::plan::{FixedLeg, LegPlan, WorkloadKey};
 use crate::suite::Direction;
 use crate::units::{Bytes, Nanos};
 
@@ -132,6 +132,29 @@ pub struct LegSample {
 }
 
 impl Session {
+    /// The legs of this session, in the order of `legs`. Two legs of one direction cannot be told apart by their
+    /// samples, so the time of neither is known.
+    #[must_use]
+    pub fn fixed_legs(&self, legs: &[LegPlan]) -> Vec<FixedLeg> {
+        let alone = |d: Direction| legs.iter().filter(|l| l.direction == d).count() == 1;
+        let median = |direction: Direction| {
+            let kept = self.rounds.iter().filter(|r| r.fate == Fate::Kept);
+            let of = kept
+                .flat_map(|r| &r.legs)
+                .filter(|l| l.direction == direction);
+            let mut times: Vec<Nanos> = of.map(LegSample::settled_time).collect();
+            times.sort_unstable();
+            times.get(times.len() / 2).copied()
+        };
+        let fixed = |(leg, bytes): (&LegPlan, &Bytes)| FixedLeg {
+            bytes: *bytes,
+            took: alone(leg.direction)
+                .then(|| median(leg.direction))
+                .flatten(),
+        };
+        legs.iter().zip(&self.leg_bytes).map(fixed).collect()
+    }
+
     /// The notes that belong beside the verdict, since they say what the numbers are of.
     pub(crate) fn told(&self) -> impl Iterator<Item = &String> {
         let told = [REREADS, WRITE_CACHE, FRAGMENTED];

@@ -92,7 +92,7 @@ impl Known {
             .filter(|s| s.settings == *settings)
             .filter(|s| s.debug_assertions == cfg!(debug_assertions));
         let session = accepted.chain(waiting).find(same_work)?;
-        Some(FixedLeg::of(session, &open.legs))
+        Some(session.fixed_legs(&open.legs))
     }
 }
 
@@ -314,5 +314,22 @@ mod tests {
         );
         session.workload.insert("block".into(), "7 B".into());
         assert_eq!(chosen(&known(&session), |_, _| ()), Some(20));
+    }
+
+    #[test]
+    fn fixed_legs_are_those_of_the_session_with_their_median_time() {
+        let rates = [(1.0, 1.0), (4.0, 2.0), (5.0, 2.5)];
+        let mut session = fixture::session("1", 1, &rates);
+        session.leg_bytes = vec![Bytes(5), Bytes(6)];
+        session.rounds[0].fate = crate::sample::Fate::WarmUp;
+        let took = |rws: &[Rw]| {
+            let legs = session.fixed_legs(&crate::engine::testing::plan(rws).legs);
+            let of = |l: FixedLeg| (l.bytes.0, l.took.map(|t| t.0 / 1_000_000));
+            legs.into_iter().map(of).collect::<Vec<_>>()
+        };
+        // Legs of 100 MB at 400 and at 200 MB/s; drain included.
+        let pair = took(&[Rw::Read, Rw::Write]);
+        assert_eq!(pair, [(5, Some(250)), (6, Some(500))]);
+        assert_eq!(took(&[Rw::Read, Rw::RandRead]), [(5, None), (6, None)]);
     }
 }

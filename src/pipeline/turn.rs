@@ -8,7 +8,7 @@ use super::{Context, Purpose};
 use crate::config::Match;
 use crate::device::{self, DiskLock, KernelWitness, LookOptions, Looked, Roots};
 use crate::engine::{self, Terms};
-use crate::plan::{Ask, FixedLeg, Plan, Planned};
+use crate::plan::{Ask, Plan, Planned};
 use crate::report::Style;
 use crate::sample::Session;
 use crate::store::{self, Wanted, Who};
@@ -177,7 +177,7 @@ impl Turn {
             terms.seed =
                 fastrand::Rng::with_seed(plan.seed.wrapping_add(story.sessions.len() as u64))
                     .u64(..);
-            terms.fixed = first.map(|s| FixedLeg::of(s, &plan.legs));
+            terms.fixed = first.map(|s| s.fixed_legs(&plan.legs));
         }
         let mut disk = engine::open(plan, terms.seed).map_err(End::Stopped)?;
         let session = engine::session(

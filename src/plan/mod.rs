@@ -17,7 +17,6 @@ pub use make::plan;
 
 use serde::{Deserialize, Serialize};
 
-use crate::sample::{Fate, LegSample, Session};
 use crate::suite::{Cache, Direction, EngineKind, Rw};
 use crate::units::{Bytes, Nanos};
 
@@ -117,31 +116,6 @@ pub struct FixedLeg {
     pub bytes: Bytes,
     /// Median time such a leg took, drain included; `None` where the session cannot tell.
     pub took: Option<Nanos>,
-}
-
-impl FixedLeg {
-    /// The legs of a session, in the order of `legs`. Two legs of one direction cannot be told apart by their samples,
-    /// so the time of neither is known.
-    #[must_use]
-    pub fn of(session: &Session, legs: &[LegPlan]) -> Vec<Self> {
-        let alone = |d: Direction| legs.iter().filter(|l| l.direction == d).count() == 1;
-        let median = |direction: Direction| {
-            let kept = session.rounds.iter().filter(|r| r.fate == Fate::Kept);
-            let of = kept
-                .flat_map(|r| &r.legs)
-                .filter(|l| l.direction == direction);
-            let mut times: Vec<Nanos> = of.map(LegSample::settled_time).collect();
-            times.sort_unstable();
-            times.get(times.len() / 2).copied()
-        };
-        let fixed = |(leg, bytes): (&LegPlan, &Bytes)| Self {
-            bytes: *bytes,
-            took: alone(leg.direction)
-                .then(|| median(leg.direction))
-                .flatten(),
-        };
-        legs.iter().zip(&session.leg_bytes).map(fixed).collect()
-    }
 }
 
 /// What is written, resolved to what a buffer filler needs.

@@ -281,56 +281,6 @@ fn no_time_is_told_where_none_is_known() {
 }
 
 #[test]
-fn fixed_legs_are_those_of_the_session_with_their_median_time() {
-    use crate::sample::{LegSample, Round};
-    let leg = |direction, seconds: u64| LegSample {
-        direction,
-        bytes: Bytes(MIB),
-        time: Nanos(seconds),
-        flush: Nanos(0),
-        drain: Nanos(1),
-        requests: 1,
-        cpu_user: Nanos(0),
-        cpu_system: Nanos(0),
-        own: None,
-        device: None,
-        device_other: None,
-        series: vec![],
-    };
-    let round = |fate, time| Round {
-        fate,
-        legs: vec![leg(Direction::Write, 10 * time), leg(Direction::Read, time)],
-        steal: None,
-    };
-    let mut session = crate::baseline::fixture::session("1", 1, &[]);
-    session.leg_bytes = vec![Bytes(5), Bytes(6)];
-    session.rounds = vec![
-        round(Fate::WarmUp, 1000),
-        round(Fate::Kept, 1),
-        round(Fate::Kept, 2),
-        round(Fate::Kept, 900),
-    ];
-    let took = |legs: &Legs| {
-        let mut test = test();
-        test.workload.legs = legs.clone();
-        let plan = runs(&test, &facts(), &ask());
-        let fixed = FixedLeg::of(&session, &plan.legs);
-        fixed
-            .iter()
-            .map(|f| (f.bytes.0, f.took.map(|t| t.0)))
-            .collect::<Vec<_>>()
-    };
-    assert_eq!(
-        took(&Legs::Pair(Rw::Read, Rw::Write)),
-        [(5, Some(3)), (6, Some(21))]
-    );
-    assert_eq!(
-        took(&Legs::Pair(Rw::Read, Rw::RandRead)),
-        [(5, None), (6, None)]
-    );
-}
-
-#[test]
 fn a_throttled_disk_gets_legs_of_three_seconds_and_the_budget_they_need() {
     let mut facts = facts();
     facts
