@@ -84,14 +84,14 @@ impl Out {
 
     /// Something about the way there.
     pub(crate) fn note(&self, text: &str) {
-        eprintln!("iogate: {}", report::escape(text));
+        pipeline::say(format_args!("iogate: {}", report::escape(text)));
     }
 
     /// What went wrong, one line a fault.
     pub(crate) fn errors(&self, errors: &[String]) -> Exit {
         for error in errors {
             for line in error.lines() {
-                eprintln!("error: {}", report::escape(line));
+                pipeline::say(format_args!("error: {}", report::escape(line)));
             }
         }
         Exit::Error
