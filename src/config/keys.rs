@@ -242,7 +242,7 @@ fn flag(values: &[String]) -> Option<bool> {
 }
 
 fn a_path(text: &str) -> Option<PathBuf> {
-    let sound = !text.trim().is_empty() && !text.chars().any(char::is_control);
+    let sound = !text.trim().is_empty() && !text.contains('\0');
     sound.then(|| PathBuf::from(text))
 }
 

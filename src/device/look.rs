@@ -131,7 +131,10 @@ fn resolve(target: &Path) -> Result<(PathBuf, fs::Metadata), Refusal> {
             let nearest = nearest.unwrap_or(Path::new("/")).to_path_buf();
             Refusal::Missing { path, nearest }
         }
-        _ => Refusal::unknown(format!("look at {}", target.display()))(e),
+        _ => Refusal::Unreachable {
+            path: target.to_path_buf(),
+            source: e,
+        },
     })
 }
 

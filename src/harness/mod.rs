@@ -117,6 +117,9 @@ fn run(context: Context, mut argv: Argv, vars: &Vars) -> ExitCode {
         width: WIDTH,
     };
     argv.mimic.color = Some(color);
+    if context.confirm != pipeline::Confirm::Inside {
+        end_with_the_command();
+    }
     if let Err(error) = context.catch_signals() {
         return fail_all(&[format!("failed to catch SIGINT and SIGTERM: {error}")]);
     }
@@ -145,6 +148,16 @@ fn judged_or_unread(arguments: &libtest_mimic::Arguments, trials: Vec<Trial>) ->
              `--logfile FILE`"
                 .to_owned(),
         ]),
+    }
+}
+
+/// `cargo iogate run` killed outright cannot hand a signal on, and nobody would wait for what its child still measures.
+fn end_with_the_command() {
+    #[cfg(target_os = "linux")]
+    {
+        let signal = rustix::process::Signal::TERM;
+        // Where the kernel refuses, the test runs to its end, as it would have.
+        let _ = rustix::process::set_parent_process_death_signal(Some(signal));
     }
 }
 

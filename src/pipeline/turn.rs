@@ -83,6 +83,14 @@ pub(super) fn plan(
     match crate::plan::plan(story.test, &looked.facts, &ask) {
         Planned::Run(plan) => Ok(*plan),
         Planned::Skip(reason) => Err(End::Skipped(reason)),
+        Planned::Refuse(reason)
+            if looked.facts.kind == TargetKind::BlockDevice
+                && context.config().destroy.is_some() =>
+        {
+            Err(End::Refused(format!(
+                "{reason}. --destroy changes nothing about it: this version writes to no raw device"
+            )))
+        }
         Planned::Refuse(reason) => Err(End::Refused(reason)),
     }
 }
@@ -90,6 +98,12 @@ pub(super) fn plan(
 /// Size of the file a read-only test names, or of the raw device.
 fn existing(story: &Story<'_>, looked: &Looked) -> Result<Option<Bytes>, End> {
     if looked.facts.kind == TargetKind::BlockDevice {
+        if looked.total.0 == 0 {
+            return Err(End::Refused(format!(
+                "{} is an empty block device of 0 B; attach a file, insert a medium, or name another",
+                looked.facts.target.display()
+            )));
+        }
         return Ok(Some(looked.total));
     }
     let Some(file) = &story.test.workload.file else {

@@ -58,7 +58,11 @@ pub fn one_test(
 #[must_use]
 pub fn tell(record: &Record) -> String {
     let judgement = &record.judgement;
-    let word = verdict_word(judgement.verdict);
+    // Skipped is what cannot run here; a refusal fails and asks for something.
+    let word = match record.refused {
+        true => "refused",
+        false => verdict_word(judgement.verdict),
+    };
     let name = format!("{}::{}", record.suite, record.test);
     let name = escape(&name);
     let Some(m) = decisive(record).filter(|_| by_metric(judgement.verdict)) else {
