@@ -267,6 +267,9 @@ pub(super) fn keep_report(path: &PathBuf, records: &[Record], exit: Exit, out: &
     let text = serde_json::to_vec_pretty(&report).map_err(|e| e.to_string());
     let kept = text.and_then(|mut text| {
         text.push(b'\n');
+        // No record was written before it when no test was selected.
+        let made = path.parent().map_or(Ok(()), std::fs::create_dir_all);
+        made.map_err(|e| format!("make the folder of {}: {e}", path.display()))?;
         store::replace_file(path, &text).map_err(|e| e.to_string())
     });
     match kept {

@@ -157,6 +157,8 @@ fn every_key_is_read_from_its_variable_and_its_flag() {
         config.config.disk,
         [PathBuf::from("/mnt/a:b"), PathBuf::from(r"/mnt/c\d")]
     );
+    let config = resolve(&[("disk", "/mnt/a\tb\nc")], &[], "", "").expect("white space");
+    assert_eq!(config.config.disk, [PathBuf::from("/mnt/a\tb\nc")]);
     // A target's name has no colon, and a flag is not split at one.
     let flags = &values[..15];
     let config = resolve(flags, &[], "", "").expect("flags").config;

@@ -159,7 +159,9 @@ fn pipe_as_baseline() {
 }
 
 fn too_many_buffers() {
-    let suite = READ.replace("block = \"128KiB\"", "block = \"8MiB\"\ndepth = 32768");
+    let suite = READ
+        .replace("leg = \"2MiB\"\n", "")
+        .replace("block = \"128KiB\"", "block = \"8MiB\"\ndepth = 32768");
     let project = Project::bare("buffers", &[("suites/deep.toml", &suite)]);
     let disk = LoopDisk::ext4();
     let run = project.iogate().args(["run", "deep::read", "--disk"]);
@@ -228,13 +230,18 @@ fn full_stdout() {
 
 fn broken_suite_told_once() {
     let project = Project::bare("broken", &[("suites/broken.toml", "[[test]\n")]);
-    let run = project
-        .iogate()
-        .args(["run", "--disk", "/nonexistent", "broken"]);
-    let output = run.run().exits(1).says(&["broken.toml:1:8"]);
-    assert!(
-        !output.stderr.contains("left no record"),
-        "{}",
-        output.told()
-    );
+    for filter in ["broken", "broken::pair", "brokenly"] {
+        let run = project.iogate().args(["run", "--disk", "/nonexistent"]);
+        let output = run.arg(filter).run().exits(1).says(&["broken.toml:1:8"]);
+        assert!(
+            !output.stderr.contains("left no record"),
+            "{}",
+            output.told()
+        );
+    }
+    let gate = project.gate().args(["--exact", "broken::pair"]);
+    gate.env("IOGATE_DISK", "/nonexistent")
+        .run()
+        .exits(101)
+        .says(&["broken.toml:1:8"]);
 }
