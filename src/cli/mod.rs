@@ -48,7 +48,7 @@ pub fn main() -> ExitCode {
         Command::Diff(ask) => accept::diff(&cli, ask, &mut out),
         Command::Schema(ask) => schema::schema(ask, &mut out),
     };
-    exit.into()
+    out.delivered(exit).into()
 }
 
 fn without_cargos_word(arguments: impl Iterator<Item = OsString>) -> Vec<OsString> {

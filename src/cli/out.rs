@@ -1,5 +1,6 @@
 //! Where a command prints: the answer to stdout, everything about the way there to stderr.
 
+use std::cell::Cell;
 use std::io::{self, IsTerminal, Write};
 
 use serde::Serialize;
@@ -19,6 +20,8 @@ pub(crate) struct Out {
     stdout: Style,
     stderr: Style,
     human_on_stderr: bool,
+    /// Why an answer did not reach stdout; a reader that went away by itself is none.
+    lost: Cell<Option<io::ErrorKind>>,
 }
 
 impl Out {
@@ -50,6 +53,7 @@ impl Out {
             stdout,
             stderr,
             human_on_stderr: false,
+            lost: Cell::new(None),
         }
     }
 
@@ -60,11 +64,12 @@ impl Out {
 
     /// Draws text for a person. A reader that went away is no error.
     pub(crate) fn human(&self, draw: impl FnOnce(&mut dyn Write, Style) -> io::Result<()>) {
-        let _ = if self.human_on_stderr {
-            draw(&mut io::stderr().lock(), self.stderr)
+        if self.human_on_stderr {
+            let _ = draw(&mut io::stderr().lock(), self.stderr);
         } else {
-            draw(&mut io::stdout().lock(), self.stdout)
-        };
+            let mut stdout = io::stdout().lock();
+            self.answered(draw(&mut stdout, self.stdout).and_then(|()| stdout.flush()));
+        }
     }
 
     /// Draws something about the way there, on stderr.
@@ -74,27 +79,51 @@ impl Out {
 
     /// One JSON object on stdout.
     pub(crate) fn object(&self, object: &impl Serialize) {
-        let _ = report::write_line(&mut io::stdout().lock(), object);
+        let mut stdout = io::stdout().lock();
+        self.answered(report::write_line(&mut stdout, object).and_then(|()| stdout.flush()));
     }
 
     /// Text on stdout as it is.
     pub(crate) fn raw(&self, text: &str) {
-        let _ = io::stdout().lock().write_all(text.as_bytes());
+        let mut stdout = io::stdout().lock();
+        self.answered(
+            stdout
+                .write_all(text.as_bytes())
+                .and_then(|()| stdout.flush()),
+        );
     }
 
     /// Something about the way there.
     pub(crate) fn note(&self, text: &str) {
-        eprintln!("iogate: {}", report::escape(text));
+        pipeline::say(format_args!("iogate: {}", report::escape(text)));
     }
 
     /// What went wrong, one line a fault.
     pub(crate) fn errors(&self, errors: &[String]) -> Exit {
         for error in errors {
             for line in error.lines() {
-                eprintln!("error: {}", report::escape(line));
+                pipeline::say(format_args!("error: {}", report::escape(line)));
             }
         }
         Exit::Error
+    }
+
+    fn answered(&self, written: io::Result<()>) {
+        if let Err(error) = written
+            && error.kind() != io::ErrorKind::BrokenPipe
+        {
+            self.lost.set(Some(error.kind()));
+        }
+    }
+
+    /// The exit code after all: an answer cut off by a full disk must not end as a pass.
+    pub(crate) fn delivered(&self, exit: Exit) -> Exit {
+        match self.lost.get() {
+            None => exit,
+            Some(why) => exit.worst(self.errors(&[format!(
+                "failed to write the answer to stdout: {why}; what is there is cut off, free space and run again"
+            )])),
+        }
     }
 }
 

@@ -1,5 +1,6 @@
 //! `cargo iogate run`: first sessions of all tests, then a second one for those in doubt, then the answer.
 
+use std::cell::RefCell;
 use std::path::Path;
 
 use super::args::{Cli, MessageFormat, Run};
@@ -91,6 +92,7 @@ fn measured(
         found,
         target,
         records: &records,
+        unwritten: RefCell::default(),
     };
     let slow = ask.select.include_ignored || ask.select.ignored;
     let first: Vec<String> = found
@@ -112,7 +114,13 @@ fn measured(
         out.errors(&errors)
     };
     let mut all = read(&records);
-    for name in first.iter().filter(|n| {
+    all.extend(pass.unwritten.take());
+    let broken = |name: &str| {
+        let broken = |f: &Found| matches!(f.standing, Standing::Broken(_));
+        found.iter().any(|f| f.name == name && broken(f))
+    };
+    // A suite that cannot be read has said so above.
+    for name in first.iter().filter(|n| !broken(n)).filter(|n| {
         !all.iter()
             .any(|r| format!("{}::{}", r.suite, r.test) == **n)
     }) {
@@ -155,6 +163,8 @@ struct Pass<'a> {
     found: &'a [Found],
     target: Option<&'a targets::Target>,
     records: &'a Records,
+    /// Records that could not be written; they have been told, and count all the same.
+    unwritten: RefCell<Vec<Record>>,
 }
 
 impl Pass<'_> {
@@ -215,6 +225,9 @@ impl Pass<'_> {
             }
             let (record, path) = pipeline::run_test(&context, test, Purpose::Gate);
             out.aside(|w, style| report::one_test(w, &record, path.as_deref(), style));
+            if path.is_none() {
+                self.unwritten.borrow_mut().push(record);
+            }
         }
     }
 }
@@ -254,6 +267,9 @@ pub(super) fn keep_report(path: &Path, records: &[Record], exit: Exit, out: &Out
     let text = serde_json::to_vec_pretty(&report).map_err(|e| e.to_string());
     let kept = text.and_then(|mut text| {
         text.push(b'\n');
+        // No record was written before it when no test was selected.
+        let made = path.parent().map_or(Ok(()), std::fs::create_dir_all);
+        made.map_err(|e| format!("make the folder of {}: {e}", path.display()))?;
         store::replace_file(path, &text).map_err(|e| e.to_string())
     });
     match kept {

@@ -171,6 +171,11 @@ fn variables(settings: &[(String, String)]) -> Vec<(String, String)> {
     for (key, value) in settings {
         let variable = format!("IOGATE_{}", key.replace('-', "_").to_uppercase());
         let separator = if key == "disk" { ":" } else { "," };
+        let value = &if key == "disk" {
+            value.replace(':', r"\:")
+        } else {
+            value.clone()
+        };
         match variables.iter_mut().find(|(v, _)| *v == variable) {
             Some((_, list)) => *list = format!("{list}{separator}{value}"),
             None => variables.push((variable, value.clone())),
@@ -217,12 +222,12 @@ mod tests {
         let settings = [
             pair("disk", "/a"),
             pair("max-write", "1GiB"),
-            pair("disk", "/b"),
+            pair("disk", "/b:c"),
         ];
         assert_eq!(
             variables(&settings),
             [
-                pair("IOGATE_DISK", "/a:/b"),
+                pair("IOGATE_DISK", r"/a:/b\:c"),
                 pair("IOGATE_MAX_WRITE", "1GiB")
             ]
         );

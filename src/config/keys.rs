@@ -241,8 +241,10 @@ fn flag(values: &[String]) -> Option<bool> {
     }
 }
 
+/// Tabs and line ends do stand in names of mount points; other control characters are a terminal's, and no slip.
 fn a_path(text: &str) -> Option<PathBuf> {
-    let sound = !text.trim().is_empty() && !text.chars().any(char::is_control);
+    let sound =
+        !text.trim().is_empty() && !text.chars().any(|c| c.is_control() && !"\t\n".contains(c));
     sound.then(|| PathBuf::from(text))
 }
 

@@ -212,7 +212,7 @@ fn from_vars(vars: &[(String, String)], errors: &mut Vec<ConfigError>) -> Vec<Gi
             continue;
         };
         let values = match row.form {
-            Form::List => value.split(':').map(str::to_owned).collect(),
+            Form::List => split(value),
             _ => vec![value.clone()],
         };
         given.push(Given {
@@ -223,6 +223,21 @@ fn from_vars(vars: &[(String, String)], errors: &mut Vec<ConfigError>) -> Vec<Gi
         });
     }
     given
+}
+
+/// Parts between colons; `\\:` is a colon of the name itself.
+fn split(value: &str) -> Vec<String> {
+    let mut parts = vec![String::new()];
+    let mut rest = value.chars().peekable();
+    while let Some(c) = rest.next() {
+        match (c, parts.last_mut()) {
+            (':', _) => parts.push(String::new()),
+            ('\\', Some(part)) if rest.next_if_eq(&':').is_some() => part.push(':'),
+            (c, Some(part)) => part.push(c),
+            (_, None) => {}
+        }
+    }
+    parts
 }
 
 fn unknown_variable(name: &str) -> Fault {

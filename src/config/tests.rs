@@ -152,6 +152,13 @@ fn every_key_is_read_from_its_variable_and_its_flag() {
     );
     assert_eq!(config.targets, ["gate", "slow"]);
     assert!(config.strict && config.strict_medium && config.allow_memory && config.allow_overlay);
+    let config = resolve(&[], &[("IOGATE_DISK", r"/mnt/a\:b:/mnt/c\d")], "", "").expect("a colon");
+    assert_eq!(
+        config.config.disk,
+        [PathBuf::from("/mnt/a:b"), PathBuf::from(r"/mnt/c\d")]
+    );
+    let config = resolve(&[("disk", "/mnt/a\tb\nc")], &[], "", "").expect("white space");
+    assert_eq!(config.config.disk, [PathBuf::from("/mnt/a\tb\nc")]);
     // A target's name has no colon, and a flag is not split at one.
     let flags = &values[..15];
     let config = resolve(flags, &[], "", "").expect("flags").config;

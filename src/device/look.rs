@@ -45,6 +45,45 @@ pub struct Looked {
     pub mount_point_of_its_own: bool,
     /// Size of the file system, of the device for a raw one.
     pub total: Bytes,
+    /// Which directory or node this was: a path may lead elsewhere a moment later.
+    pub place: Place,
+}
+
+/// A directory or node by what the kernel knows it as.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Place {
+    dev: u64,
+    inode: u64,
+}
+
+impl Place {
+    fn of(meta: &fs::Metadata) -> Self {
+        Self {
+            dev: meta.dev(),
+            inode: meta.ino(),
+        }
+    }
+}
+
+/// Whether a target still leads where it led when it was looked at.
+///
+/// # Errors
+/// [`Refusal::Moved`] when it does not: the disk was unmounted, or another was mounted over it.
+pub fn still_there(target: &Path, place: Place) -> Result<(), Refusal> {
+    match fs::metadata(target) {
+        Ok(meta) if Place::of(&meta) == place => Ok(()),
+        _ => Err(Refusal::Moved(target.to_owned())),
+    }
+}
+
+/// Whether two paths lie on one file system. Subvolumes have device numbers of their own within one mount.
+///
+/// # Errors
+/// One of them cannot be looked at.
+pub fn on_one_disk(a: &Path, b: &Path) -> io::Result<bool> {
+    let same_device = fs::metadata(a)?.dev() == fs::metadata(b)?.dev();
+    let same_mount = mount_id(a).is_some_and(|id| Some(id) == mount_id(b));
+    Ok(same_device || same_mount)
 }
 
 /// Looks at a target. Reads only: the one file it opens for writing has no name and no bytes.
@@ -57,10 +96,16 @@ pub fn look(roots: &Roots, target: &Path, opts: &LookOptions) -> Result<Looked, 
     let unreadable = Refusal::unknown("read the table of mounts");
     let mounts = Mounts::read(roots).map_err(unreadable)?;
     if kind.is_block_device() {
-        return block_device(roots, &mounts, path, DevNo::from_raw(meta.rdev()), opts);
+        let mut looked = block_device(roots, &mounts, path, DevNo::from_raw(meta.rdev()), opts)?;
+        looked.place = Place::of(&meta);
+        return Ok(looked);
     }
     let found = match () {
-        () if kind.is_dir() => return directory(roots, &mounts, path, opts),
+        () if kind.is_dir() => {
+            let mut looked = directory(roots, &mounts, path, opts)?;
+            looked.place = Place::of(&meta);
+            return Ok(looked);
+        }
         () if kind.is_char_device() => return Err(Refusal::CharacterDevice(path)),
         () if kind.is_fifo() => "pipe",
         () if kind.is_socket() => "socket",
@@ -86,7 +131,10 @@ fn resolve(target: &Path) -> Result<(PathBuf, fs::Metadata), Refusal> {
             let nearest = nearest.unwrap_or(Path::new("/")).to_path_buf();
             Refusal::Missing { path, nearest }
         }
-        _ => Refusal::unknown(format!("look at {}", target.display()))(e),
+        _ => Refusal::Unreachable {
+            path: target.to_path_buf(),
+            source: e,
+        },
     })
 }
 
@@ -225,6 +273,7 @@ fn assemble(roots: &Roots, mounts: &Mounts, parts: Parts, opts: &LookOptions) ->
         raw,
         mount_point_of_its_own: false,
         total,
+        place: Place::default(),
     }
 }
 

@@ -51,7 +51,7 @@ mod trees;
 pub use destroy::may_destroy;
 pub use identity::{RawIdentity, Visible, identity};
 pub use lock::{Busy, DiskLock, Holder, LockError, try_lock};
-pub use look::{LookOptions, Looked, look};
+pub use look::{LookOptions, Looked, Place, look, on_one_disk, still_there};
 pub use refusal::{Refusal, check_space, reserve, space};
 pub use roots::Roots;
 pub use witness::{KernelWitness, witness};

@@ -122,6 +122,24 @@ pub enum Refusal {
         /// What the kernel said.
         source: io::Error,
     },
+    /// The path cannot be followed: no right to search, a loop of links, a name too long.
+    #[error(
+        "{} cannot be reached: {source}. Name an existing directory, all of whose parents this user may enter",
+        path.display()
+    )]
+    Unreachable {
+        /// The path as given.
+        path: PathBuf,
+        /// What the kernel said.
+        source: io::Error,
+    },
+    /// The path led elsewhere a moment ago.
+    #[error(
+        "{} is not the directory it was a moment ago: its disk was unmounted, or another was mounted over it. Nothing \
+         was written to what is there now; run again once the disk is back",
+        .0.display()
+    )]
+    Moved(PathBuf),
     /// The baseline was taken on a mount of its own, and now the directory lies on another file system.
     #[error(
         "{} was a mount point when its baseline was accepted and is none now: it lies on {kind} mounted at {}. Mount \

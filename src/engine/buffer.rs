@@ -45,6 +45,12 @@ impl Pool {
         pool
     }
 
+    /// Bytes such a pool takes.
+    pub(super) fn bytes(block: u64, lanes: u32) -> u64 {
+        let once = block.saturating_mul(u64::from(lanes)).max(1);
+        once.saturating_mul(LEAST.div_ceil(once))
+    }
+
     fn fill(&mut self, data: DataPlan, seed: u64) {
         let unit = TAIL_EVERY.min(self.block);
         let all = self.all();

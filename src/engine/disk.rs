@@ -18,7 +18,7 @@ use super::{Disk, Interrupt, LegSpec, LegTally};
 use crate::plan::{DataPlan, Plan, Source};
 use crate::sample::MeasureError;
 use crate::suite::{Cache, EngineKind};
-use crate::units::{Bytes, MIB, Nanos};
+use crate::units::{Bytes, KIB, MIB, Nanos};
 
 /// Request size of the layout.
 const LAYOUT_BLOCK: u64 = MIB;
@@ -87,6 +87,12 @@ impl Real {
                     .collect::<Result<_, _>>()?
             }
         };
+        enough_memory(
+            plan,
+            std::fs::read_to_string(Path::new(PROC).join("meminfo"))
+                .ok()
+                .as_deref(),
+        )?;
         let align = plan.alignment.next_power_of_two();
         let cpus = worker::cpus(plan.numa_node);
         let worker = |i: u32| {
@@ -144,6 +150,36 @@ impl Real {
             whole("write", offset, LAYOUT_BLOCK as usize, wrote)?;
         }
         Ok(())
+    }
+}
+
+/// Buffers that do not fit would be found out by the kernel killing somebody, perhaps not this process.
+fn enough_memory(plan: &Plan, meminfo: Option<&str>) -> Result<(), MeasureError> {
+    let needs = Pool::bytes(plan.block.0, plan.depth).saturating_mul(u64::from(plan.workers));
+    let available = meminfo.and_then(|text| {
+        let line = text.lines().find_map(|l| l.strip_prefix("MemAvailable:"))?;
+        line.trim()
+            .strip_suffix(" kB")?
+            .parse::<u64>()
+            .ok()?
+            .checked_mul(KIB)
+    });
+    match available {
+        Some(available) if needs > available / 2 => Err(MeasureError::Setup {
+            what: format!(
+                "hold the buffers of {} x depth {} x {} in memory",
+                plan.workers, plan.depth, plan.block
+            ),
+            source: std::io::Error::new(
+                std::io::ErrorKind::OutOfMemory,
+                format!(
+                    "{} needed, and half of the {} available is the most taken; lower `workers`, `depth` or `block`",
+                    Bytes(needs),
+                    Bytes(available)
+                ),
+            ),
+        }),
+        _ => Ok(()),
     }
 }
 

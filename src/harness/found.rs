@@ -78,8 +78,24 @@ pub(crate) fn find(places: &Places, config: Option<&Config>, argv: &Argv) -> Vec
             }
         }
     }
-    found.retain(|f| argv.selects(&f.name));
+    keep_selected(&mut found, argv);
     found
+}
+
+/// A suite that cannot be read may hold what was asked for: it stays when a filter names it, and when nothing else
+/// is left. Else `small::pair` of a broken `small` would be no test, and no test passes.
+fn keep_selected(found: &mut Vec<Found>, argv: &Argv) {
+    let broken = |f: &Found| matches!(f.standing, Standing::Broken(_));
+    let begins = |name: &str| {
+        let suite = name.split("::").next();
+        argv.filters.iter().any(|f| f.split("::").next() == suite)
+    };
+    let asked = |f: &Found| argv.selects(&f.name) || broken(f) && begins(&f.name);
+    if found.iter().any(asked) {
+        found.retain(asked);
+    } else {
+        found.retain(broken);
+    }
 }
 
 fn join(errors: &[suite::SuiteError]) -> String {
@@ -157,5 +173,31 @@ impl Probe {
                 .clone(),
             _ => None,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_broken_suite_stays_when_what_was_asked_for_may_be_in_it() {
+        let broken = |suite: &str| Found {
+            name: format!("{suite}::suite-file"),
+            standing: Standing::Broken("why".to_owned()),
+        };
+        let sound = || Found {
+            name: "good::pair".to_owned(),
+            standing: Standing::Broken("stands for a sound one".to_owned()),
+        };
+        let kept = |filter: &str, exact| {
+            let mut found = vec![broken("bad"), sound()];
+            keep_selected(&mut found, &Argv::of(vec![filter.to_owned()], exact));
+            found.into_iter().map(|f| f.name).collect::<Vec<_>>()
+        };
+        assert_eq!(kept("bad::pair", true), ["bad::suite-file"]);
+        assert_eq!(kept("bad::pair", false), ["bad::suite-file"]);
+        assert_eq!(kept("good::pair", true), ["good::pair"]);
+        assert!(kept("nothing", false).contains(&"bad::suite-file".to_owned()));
     }
 }

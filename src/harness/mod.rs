@@ -46,7 +46,7 @@ impl Harness {
         let argv = match Argv::parse(std::env::args_os().skip(1)) {
             Ok(argv) => argv,
             Err(message) => {
-                eprintln!("error: {message}");
+                pipeline::say(format_args!("error: {message}"));
                 return ExitCode::from(2);
             }
         };
@@ -65,7 +65,7 @@ impl Harness {
 
 fn fail_all(errors: &[String]) -> ExitCode {
     for error in errors {
-        eprintln!("Error: {error}");
+        pipeline::say(format_args!("Error: {error}"));
     }
     ExitCode::from(101)
 }
@@ -117,6 +117,9 @@ fn run(context: Context, mut argv: Argv, vars: &Vars) -> ExitCode {
         width: WIDTH,
     };
     argv.mimic.color = Some(color);
+    if context.confirm != pipeline::Confirm::Inside {
+        end_with_the_command();
+    }
     if let Err(error) = context.catch_signals() {
         return fail_all(&[format!("failed to catch SIGINT and SIGTERM: {error}")]);
     }
@@ -125,7 +128,37 @@ fn run(context: Context, mut argv: Argv, vars: &Vars) -> ExitCode {
         .into_iter()
         .map(|f| trial(&context, f, style))
         .collect();
-    libtest_mimic::run(&argv.mimic, trials).exit_code()
+    judged_or_unread(&argv.mimic, trials)
+}
+
+/// libtest-mimic panics when its reader goes away (`cargo test | head`); a trial's own panics it catches itself.
+fn judged_or_unread(arguments: &libtest_mimic::Arguments, trials: Vec<Trial>) -> ExitCode {
+    let before = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        let printing = |at: &std::panic::Location<'_>| at.file().contains("libtest-mimic");
+        if !panic.location().is_some_and(printing) {
+            before(panic);
+        }
+    }));
+    let run = std::panic::AssertUnwindSafe(|| libtest_mimic::run(arguments, trials));
+    match std::panic::catch_unwind(run) {
+        Ok(conclusion) => conclusion.exit_code(),
+        Err(_) => fail_all(&[
+            "nobody reads stdout any more, so the tests still to come were not run; keep the pipe open, or give \
+             `--logfile FILE`"
+                .to_owned(),
+        ]),
+    }
+}
+
+/// `cargo iogate run` killed outright cannot hand a signal on, and nobody would wait for what its child still measures.
+fn end_with_the_command() {
+    #[cfg(target_os = "linux")]
+    {
+        let signal = rustix::process::Signal::TERM;
+        // Where the kernel refuses, the test runs to its end, as it would have.
+        let _ = rustix::process::set_parent_process_death_signal(Some(signal));
+    }
 }
 
 /// One line a reason, however many tests share it.
@@ -138,10 +171,10 @@ fn say_why_ignored(found: &[Found]) {
         }
     }
     for (reason, count) in reasons {
-        eprintln!(
+        pipeline::say(format_args!(
             "iogate: {count} {} ignored: {reason}",
             if count == 1 { "test" } else { "tests" }
-        );
+        ));
     }
 }
 
@@ -169,7 +202,7 @@ fn body(context: &Context, found: Found, style: Style) -> Result<Completion, Fai
         let _ = report::one_test(&mut text, &record, path.as_deref(), style);
         String::from_utf8_lossy(&text).into_owned()
     };
-    eprint!("{}", text(style));
+    let _ = std::io::stderr().lock().write_all(text(style).as_bytes());
     if record.failed {
         return Err(Failed::from(text(Style {
             color: false,
@@ -181,6 +214,6 @@ fn body(context: &Context, found: Found, style: Style) -> Result<Completion, Fai
 
 /// Fails with the reason on stderr in the form nextest looks for.
 fn fail(reason: &str) -> Result<Completion, Failed> {
-    eprintln!("Error: {}", report::escape(reason));
+    pipeline::say(format_args!("Error: {}", report::escape(reason)));
     Err(Failed::from(reason))
 }

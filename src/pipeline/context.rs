@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+#[cfg(target_os = "linux")]
+use std::sync::{Arc, atomic::AtomicBool};
 
 use crate::config::{Config, Resolved};
 use crate::engine::Interrupt;
@@ -40,10 +42,21 @@ pub(crate) struct Context {
 /// The environment, as one value.
 pub(crate) type Vars = BTreeMap<String, String>;
 
-/// The environment of this process; variables that are not UTF-8 are left out.
+/// The environment of this process; variables that are not UTF-8 are left out, unless they are ours: a disk that was
+/// named must not silently be none.
 pub(crate) fn vars() -> Vars {
     std::env::vars_os()
-        .filter_map(|(k, v)| Some((k.into_string().ok()?, v.into_string().ok()?)))
+        .filter_map(|(k, v)| {
+            let (key, ours) = (k.into_string().ok()?, |v: &std::ffi::OsStr| {
+                v.to_string_lossy().into_owned()
+            });
+            let value = match v.into_string() {
+                Ok(value) => value,
+                Err(raw) if key.starts_with("IOGATE_") => ours(&raw),
+                Err(_) => return None,
+            };
+            Some((key, value))
+        })
         .collect()
 }
 
@@ -104,15 +117,21 @@ impl Context {
         })
     }
 
-    /// From here on SIGINT and SIGTERM end a measurement between two requests instead of the process at once.
+    /// From here on SIGINT and SIGTERM end a measurement between two requests; a second one ends the process at once.
     ///
     /// # Errors
     /// The kernel does not take the handlers.
     #[cfg(target_os = "linux")]
     pub(crate) fn catch_signals(&self) -> std::io::Result<()> {
-        use signal_hook::consts::{SIGINT, SIGTERM};
+        use signal_hook::consts::{SIGINT, SIGTERM, SIGXFSZ};
+        // A limit on file size is then an error of the write, with a record, and not a kill without a word.
+        signal_hook::flag::register(SIGXFSZ, Arc::default())?;
+        let asked_before = Arc::new(AtomicBool::new(false));
         for signal in [SIGINT, SIGTERM] {
             let number = usize::try_from(signal).unwrap_or_default();
+            // A disk may hang in a call no flag can end. The second request is taken at its word: scratch has no name.
+            signal_hook::flag::register_conditional_default(signal, Arc::clone(&asked_before))?;
+            signal_hook::flag::register(signal, Arc::clone(&asked_before))?;
             signal_hook::flag::register_usize(signal, self.interrupt.cell(), number)?;
         }
         Ok(())
@@ -156,7 +175,9 @@ fn place(vars: &Vars, workspace: Workspace) -> Result<Where, String> {
         record_dir: path("IOGATE_RECORD_DIR"),
         executable: std::env::current_exe().ok(),
         cwd: std::env::current_dir()
-            .map_err(|e| format!("failed to read the current directory: {e}"))?,
+            .map_err(|e| {
+            format!("failed to read the current directory: {e}; change to a directory that exists (`cd`)")
+        })?,
         xdg_state_home: path("XDG_STATE_HOME"),
         home: path("HOME"),
     })

@@ -209,7 +209,7 @@ fn update(context: &Context, test: &Test, record: &Record) -> store::Result<()> 
         },
     )? {
         if let Err(refused) = &outcome.result {
-            eprintln!("iogate: {refused}");
+            super::say(format_args!("iogate: {refused}"));
         }
     }
     Ok(())

@@ -21,6 +21,12 @@ use crate::verdict::Look;
 pub(crate) use story::now;
 use story::{End, Story};
 
+/// One line for a person on stderr. Where nobody reads it any more, that is no reason to stop: `eprintln!` would panic.
+pub(crate) fn say(line: impl std::fmt::Display) {
+    use std::io::Write;
+    let _ = writeln!(std::io::stderr().lock(), "{line}");
+}
+
 /// The record of a test and the file it lies in, unless that could not be written.
 pub(crate) type Told = (Record, Option<std::path::PathBuf>);
 

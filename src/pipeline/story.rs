@@ -1,5 +1,6 @@
 //! What is known of one test so far, from its start to the record.
 
+use std::io;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use super::{Context, Purpose};
@@ -182,7 +183,10 @@ fn conclude(end: End, notes: Vec<String>) -> (Judgement, bool, bool, Option<i32>
 
 /// What an early end means. An error is never a pass and never 0 MB/s.
 fn stopped(error: MeasureError) -> (Judgement, bool, bool, Option<i32>) {
-    let text = error.to_string();
+    let mut text = error.to_string();
+    if let Some(cure) = cure(&error) {
+        text = format!("{text}; {cure}");
+    }
     match error {
         MeasureError::Interrupted(signal) => {
             (bare(Verdict::Interrupted, text), false, false, Some(signal))
@@ -200,6 +204,39 @@ fn stopped(error: MeasureError) -> (Judgement, bool, bool, Option<i32>) {
         MeasureError::Setup { .. } => (bare(Verdict::Skipped, text), true, false, None),
         MeasureError::Unavailable(_) => (bare(Verdict::Skipped, text), false, false, None),
     }
+}
+
+/// What to do about an error of the kernel, whose own words only name it.
+fn cure(error: &MeasureError) -> Option<&'static str> {
+    let (MeasureError::Io { source, .. } | MeasureError::Setup { source, .. }) = error else {
+        return None;
+    };
+    // Numbers that every Unix shares; `ErrorKind` has no word for them.
+    const EIO: i32 = 5;
+    const ENXIO: i32 = 6;
+    const ENODEV: i32 = 19;
+    const ENFILE: i32 = 23;
+    const EMFILE: i32 = 24;
+    let kind = source.kind();
+    Some(match source.raw_os_error()? {
+        EIO | ENXIO | ENODEV => {
+            "the disk, or what lies below it, failed or is gone: look into the kernel's log (`dmesg`) before trusting it"
+        }
+        _ if kind == io::ErrorKind::StorageFull || kind == io::ErrorKind::QuotaExceeded => {
+            "it filled up meanwhile: free space, lower `size`, or keep others off it"
+        }
+        _ if kind == io::ErrorKind::FileTooLarge => {
+            "raise the limit on file size (`ulimit -f`), or lower `size`"
+        }
+        ENFILE | EMFILE => "raise the limit on open files (`ulimit -n`)",
+        _ if kind == io::ErrorKind::ReadOnlyFilesystem => {
+            "the file system turned read-only, as it does after errors: look into the kernel's log (`dmesg`)"
+        }
+        _ if kind == io::ErrorKind::WouldBlock => {
+            "raise the limit on processes (`ulimit -u`), or lower `workers`"
+        }
+        _ => return None,
+    })
 }
 
 /// A judgement without metrics.
@@ -331,5 +368,25 @@ mod tests {
         let pair = took(&[Rw::Read, Rw::Write]);
         assert_eq!(pair, [(5, Some(250)), (6, Some(500))]);
         assert_eq!(took(&[Rw::Read, Rw::RandRead]), [(5, None), (6, None)]);
+    }
+
+    #[test]
+    fn an_error_of_the_disk_comes_with_what_to_do() {
+        for (number, word) in [
+            (5, "dmesg"),
+            (28, "lower `size`"),
+            (27, "ulimit -f"),
+            (24, "ulimit -n"),
+        ] {
+            let error = MeasureError::Io {
+                op: "write",
+                offset: 0,
+                len: 1,
+                source: io::Error::from_raw_os_error(number),
+            };
+            let (judgement, refused, ..) = stopped(error);
+            assert!(judgement.detail.contains(word), "{}", judgement.detail);
+            assert!(!refused && judgement.verdict == Verdict::Invalid);
+        }
     }
 }

@@ -1,6 +1,6 @@
 //! The edges of one test in order: look at the target, plan, wait for the disk, measure.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::story::{End, Known, Story, now, unreadable};
@@ -8,6 +8,7 @@ use super::{Context, Purpose};
 use crate::config::Match;
 use crate::device::{self, DiskLock, KernelWitness, LookOptions, Looked, Roots};
 use crate::engine::{self, Terms};
+use crate::facts::TargetKind;
 use crate::plan::{Ask, Plan, Planned};
 use crate::report::Style;
 use crate::sample::Session;
@@ -22,6 +23,8 @@ const POLL: Duration = Duration::from_millis(200);
 pub(super) struct Turn {
     _lock: DiskLock,
     witness: KernelWitness,
+    target: PathBuf,
+    place: device::Place,
 }
 
 /// Looks at the target and says who it is under the salt its baseline has.
@@ -79,6 +82,14 @@ pub(super) fn plan(
     let decide = |ask: &Ask| match crate::plan::plan(story.test, &looked.facts, ask) {
         Planned::Run(plan) => Ok(*plan),
         Planned::Skip(reason) => Err(End::Skipped(reason)),
+        Planned::Refuse(reason)
+            if looked.facts.kind == TargetKind::BlockDevice
+                && context.config().destroy.is_some() =>
+        {
+            Err(End::Refused(format!(
+                "{reason}. --destroy changes nothing about it: this version writes to no raw device"
+            )))
+        }
         Planned::Refuse(reason) => Err(End::Refused(reason)),
     };
     let open = decide(&ask)?;
@@ -92,21 +103,42 @@ pub(super) fn plan(
 
 /// Size of the file a read-only test names, or of the raw device.
 fn existing(story: &Story<'_>, looked: &Looked) -> Result<Option<Bytes>, End> {
+    if looked.facts.kind == TargetKind::BlockDevice {
+        if looked.total.0 == 0 {
+            return Err(End::Refused(format!(
+                "{} is an empty block device of 0 B; attach a file, insert a medium, or name another",
+                looked.facts.target.display()
+            )));
+        }
+        return Ok(Some(looked.total));
+    }
     let Some(file) = &story.test.workload.file else {
         return Ok(None);
     };
-    let path = looked.facts.target.join(file);
-    let meta = std::fs::metadata(&path).map_err(|e| {
+    let disk = &looked.facts.target;
+    let path = disk.join(file);
+    let refuse = |why: String| {
         End::Refused(format!(
-            "file = \"{}\": {}: {e}",
+            "file = \"{}\": {} {why}",
             file.display(),
             path.display()
         ))
-    })?;
+    };
+    let failed = |e| {
+        refuse(format!(
+            "cannot be read: {e}. Name an existing file; a relative name starts at the disk"
+        ))
+    };
+    let meta = std::fs::metadata(&path).map_err(failed)?;
     if !meta.is_file() {
-        return Err(End::Refused(format!(
-            "{} is not a regular file",
-            path.display()
+        return Err(refuse(
+            "is not a regular file; to read a whole device, name it as --disk".to_owned(),
+        ));
+    }
+    if !device::on_one_disk(disk, &path).map_err(failed)? {
+        return Err(refuse(format!(
+            "lies on another file system than {}, whose counters are watched; name the disk the file is on",
+            disk.display()
         )));
     }
     Ok(Some(Bytes(meta.len())))
@@ -126,6 +158,7 @@ fn announce(plan: &Plan) {
 pub(super) fn take(context: &Context, looked: &Looked, plan: &Plan) -> Result<Turn, End> {
     announce(plan);
     let lock = wait_for_disk(context, looked)?;
+    still_there(&looked.facts.target, looked.place)?;
     if plan.needs.0 > 0 {
         let path = &looked.facts.target;
         let (free, total) = device::space(path).map_err(|e| {
@@ -141,7 +174,14 @@ pub(super) fn take(context: &Context, looked: &Looked, plan: &Plan) -> Result<Tu
     Ok(Turn {
         _lock: lock,
         witness,
+        target: looked.facts.target.clone(),
+        place: looked.place,
     })
+}
+
+/// A disk may be unmounted while this waits: its folder then lies on another one, which nobody asked to fill.
+fn still_there(target: &Path, place: device::Place) -> Result<(), End> {
+    device::still_there(target, place).map_err(|r| End::Refused(r.to_string()))
 }
 
 fn wait_for_disk(context: &Context, looked: &Looked) -> Result<DiskLock, End> {
@@ -153,7 +193,7 @@ fn wait_for_disk(context: &Context, looked: &Looked) -> Result<DiskLock, End> {
             Err(device::LockError::Busy(busy)) => {
                 let text = busy.to_string();
                 if told.as_ref() != Some(&text) {
-                    eprintln!("iogate: {text}");
+                    super::say(format_args!("iogate: {text}"));
                     told = Some(text);
                 }
                 std::thread::sleep(POLL);
@@ -171,6 +211,7 @@ impl Turn {
         story: &Story<'_>,
         plan: &Plan,
     ) -> Result<Session, End> {
+        still_there(&self.target, self.place)?;
         let first = story.sessions.first();
         let mut terms = Terms::first(plan);
         if first.is_some() {
@@ -204,10 +245,10 @@ impl Turn {
             .map_or(0.0, |s| s.started as f64 + s.seconds);
         let until = ended + context.config().gap.as_secs_f64();
         let name = story.test.full_name();
-        eprintln!(
+        super::say(format_args!(
             "iogate: {name}: a second session decides, in {:.0} s",
             (until - now()).max(0.0)
-        );
+        ));
         while now() < until {
             context.interrupt.check().map_err(End::Stopped)?;
             std::thread::sleep(POLL.min(Duration::from_secs_f64((until - now()).max(0.001))));

@@ -169,13 +169,14 @@ fn source(work: &Workload, facts: &Facts) -> Result<Source, No> {
     if work.engine == EngineKind::Null {
         return Ok(Source::Nowhere);
     }
-    let existing: Option<&PathBuf> = match facts.kind {
-        TargetKind::BlockDevice => Some(&facts.target),
-        TargetKind::Directory => work.file.as_ref(),
+    // A relative `file` lies on the disk, not where the process happens to run.
+    let existing: Option<PathBuf> = match facts.kind {
+        TargetKind::BlockDevice => Some(facts.target.clone()),
+        TargetKind::Directory => work.file.as_ref().map(|file| facts.target.join(file)),
     };
     match existing {
         None => Ok(Source::Scratch(facts.target.clone())),
-        Some(path) if !writes(work) => Ok(Source::Existing(path.clone())),
+        Some(path) if !writes(work) => Ok(Source::Existing(path)),
         Some(path) if facts.kind == TargetKind::BlockDevice => Err(No::Refuse(format!(
             "{} is a block device and this test writes; name a directory on its file system, or run read-only tests",
             path.display()

@@ -1,6 +1,5 @@
 //! Accepted baselines: finding the one of a disk by who it is, not by where it lies; writing under a lock.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
@@ -337,7 +336,9 @@ fn load(path: PathBuf, folder: String) -> Result<Box<Stored>> {
 /// # Errors
 /// The file cannot be read or does not parse.
 pub fn read_baseline(path: &Path) -> Result<Baseline> {
-    let text = fs::read_to_string(path).map_err(StoreError::io("read", path))?;
+    // A pipe in its place would block the open for ever; `read_text` looks first.
+    let text = read_text(path)?
+        .ok_or_else(|| StoreError::io("read", path)(std::io::ErrorKind::NotFound.into()))?;
     parse_baseline(path, &text)
 }
 

@@ -1,3 +1,5 @@
+use std::fs;
+
 use super::*;
 use crate::store::testing::{baseline, disk, hash, scratch, session};
 use crate::store::{Pending, Where};

@@ -42,7 +42,7 @@ const MAX_TEXT: u64 = 256 << 20;
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
     /// The file system said no.
-    #[error("{doing} {}: {source}", path.display())]
+    #[error("{doing} {}: {source}{}", path.display(), cure(source))]
     Io {
         /// `read`, `lock`, `replace`, …
         doing: &'static str,
@@ -62,6 +62,18 @@ pub enum StoreError {
     /// What stands in a file is not what its parser expects; the sentence names the path.
     #[error("use {0}")]
     Content(Box<BaselineError>),
+}
+
+/// What to do about an error whose own words only name it.
+fn cure(source: &io::Error) -> &'static str {
+    match source.kind() {
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => "; free space there",
+        io::ErrorKind::PermissionDenied => {
+            "; give this user the right to it, or run as the one who owns it"
+        }
+        io::ErrorKind::ReadOnlyFilesystem => "; mount it writable, or work in a writable checkout",
+        _ => "",
+    }
 }
 
 impl StoreError {

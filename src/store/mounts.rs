@@ -22,7 +22,10 @@ pub fn path_hash(salt: &str, path: &Path) -> String {
 /// # Errors
 /// A file or folder that cannot be read.
 pub fn was_mount_point(places: &Places, target: &Path) -> Result<bool> {
-    let path = std::path::absolute(target).unwrap_or_else(|_| target.to_owned());
+    // The stored path is where a link led, so the question must follow it too.
+    let path = std::fs::canonicalize(target)
+        .or_else(|_| std::path::absolute(target))
+        .unwrap_or_else(|_| target.to_owned());
     let is = |salt: &str, stored: Option<&String>| {
         stored.is_some_and(|hash| *hash == path_hash(salt, &path))
     };

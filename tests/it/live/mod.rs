@@ -1,5 +1,6 @@
 //! Tests on a running system: they start programs, make disks over memory and look at what is left. Linux only.
 
+mod abuse;
 mod argv;
 mod command;
 mod disks;
@@ -13,7 +14,7 @@ mod turns;
 use crate::Case;
 
 /// Every live test that runs.
-pub(crate) const CASES: &[&[Case]] = &[disks::CASES];
+pub(crate) const CASES: &[&[Case]] = &[disks::CASES, abuse::CASES];
 
 /// Written against what is to come: run only with `IT_PENDING=1`. A module moves up once the command can do it.
 pub(crate) const PENDING: &[&[Case]] = &[
