@@ -124,7 +124,7 @@ fn measured(
         }
     }
     all.extend(found.iter().filter_map(|f| match &f.standing {
-        Standing::Ignored(test, reason) => Some(pipeline::skipped(context, test, reason)),
+        Standing::Ignored(test, reason) => Some(pipeline::skipped(context, test, reason).0),
         _ => None,
     }));
     let _ = records.set_last(&context.places);

@@ -2,8 +2,8 @@
 
 use crate::Case;
 use crate::live::support::cargo_iogate;
-use crate::live::support::command::Output;
-use crate::live::support::disk::LoopDisk;
+use crate::live::support::command::{Output, program};
+use crate::live::support::disk::{LoopDisk, TestDisk};
 use crate::live::support::project::{Project, SMALL_PAIR};
 
 /// The tests of this module.
@@ -18,9 +18,14 @@ pub(crate) const CASES: &[Case] = &[
         broken_config,
     ),
     Case::needing(
-        "command::exit_codes_tell_what_happened_and_json_stays_json",
+        "command::exit_codes_tell_what_happened_and_json_and_report_with_them",
         exit_codes,
         &["root"],
+    ),
+    Case::needing(
+        "command::a_foreign_writer_leaves_a_strict_run_undecided",
+        foreign_writer,
+        &["root", "blkio"],
     ),
     Case::needing(
         "command::without_a_disk_in_ci_nothing_is_compared",
@@ -52,6 +57,15 @@ fn usage() {
     let as_cargo = line(&["iogate", "--help"]);
     assert!(as_cargo.contains("cargo iogate"), "{as_cargo}");
     assert_eq!(line(&["--help"]), as_cargo);
+    // As cargo finds it, by name on the path.
+    let binary = std::path::Path::new(env!("CARGO_BIN_EXE_cargo-iogate"));
+    let folder = binary.parent().expect("a folder").display();
+    let path = format!("{folder}:{}", std::env::var("PATH").unwrap_or_default());
+    for args in [&["iogate", "--help"][..], &["help", "iogate"]] {
+        let cargo = program(option_env!("CARGO").unwrap_or("cargo"));
+        let help = cargo.args(args).env("PATH", &path).run().success();
+        assert!(help.stdout.contains(&as_cargo), "{}", help.told());
+    }
     for args in [&["-V"][..], &["iogate", "-V"], &["--version"]] {
         let version = cargo_iogate().args(args).run().success().stdout;
         assert!(
@@ -131,8 +145,11 @@ fn exit_codes() {
             run.run()
         }
     };
-    let summary =
-        |run: Output| assert_json(&run).unwrap_or_else(|| panic!("no summary\n{}", run.told()));
+    let summary = |run: Output| {
+        let summary = assert_json(&run).unwrap_or_else(|| panic!("no summary\n{}", run.told()));
+        assert_eq!(project.report()["summary"], summary);
+        summary
+    };
 
     let first = summary(run(&[], false).exits(0));
     assert_eq!(
@@ -155,6 +172,31 @@ fn exit_codes() {
         .exits(3)
         .says(&["Error: ", "decided 1 of 1"]);
     assert_eq!(summary(regressed)["regressed"].as_u64(), Some(1));
+}
+
+fn foreign_writer() {
+    // A leg takes 0.4 s at this rate, longer than the writer pauses: each write leg sees some of its bytes. The pause
+    // is longer than the disk must be still, so the legs themselves begin.
+    let suite = SMALL_PAIR.replace("\"2MiB\"", "\"8MiB\"");
+    let project = Project::bare("command-foreign", &[("suites/small.toml", &suite)]);
+    let disk = TestDisk::up("reference", "128MiB", "20", "20");
+    let run = project
+        .iogate()
+        .args(["run", "--strict", "--message-format", "json", "--disk"])
+        .arg(disk.path());
+    let writes = "while :; do dd if=/dev/zero of=\"$0/foreign\" bs=2M count=1 oflag=direct conv=notrunc; sleep 0.2; done";
+    let writer = program("bash")
+        .args(["-c", writes])
+        .arg(disk.path())
+        .seconds(180)
+        .start();
+    let run = run.run().exits(5);
+    drop(writer);
+    let summary = assert_json(&run).unwrap_or_else(|| panic!("no summary\n{}", run.told()));
+    assert_eq!(summary["inconclusive"], 1, "{}", run.told());
+    let report = project.report();
+    assert_eq!(report["verdicts"][0]["reason"], "disturbed", "{report}");
+    run.says(&["by others", "decided 0 of 1"]);
 }
 
 fn no_disk_in_ci() {
