@@ -25,13 +25,13 @@ pub(crate) fn run(cli: &Cli, ask: &Run, out: &mut Out) -> Exit {
     if let Err(error) = context.catch_signals() {
         return out.errors(&[format!("failed to catch SIGINT and SIGTERM: {error}")]);
     }
-    if context.disk().is_none() {
-        return without_disk(&context, ask, out);
-    }
     let found = list::selected(&context, &ask.select);
     if found.is_empty() {
-        out.note("no test is selected; `cargo iogate list` shows them all");
+        out.note(&nothing_selected(&ask.select.filters));
         return answer(&context, ask, Vec::new(), Exit::NothingCompared, out);
+    }
+    if context.disk().is_none() {
+        return without_disk(&context, ask, out);
     }
     let targets = match &metadata {
         Some(metadata) => {
@@ -44,6 +44,14 @@ pub(crate) fn run(cli: &Cli, ask: &Run, out: &mut Out) -> Exit {
         Ok(targets) => measured(&context, ask, &settings, &found, targets.first(), out),
         Err(errors) => out.errors(&errors),
     }
+}
+
+fn nothing_selected(filters: &[String]) -> String {
+    let what = match filters {
+        [] => "no test is selected".to_owned(),
+        filters => format!("no test is selected by {}", filters.join(", ")),
+    };
+    what + "; `cargo iogate list` shows them all"
 }
 
 /// Paths of a command line start where it was typed, not where a test runs.
@@ -254,6 +262,10 @@ pub(super) fn keep_report(path: &PathBuf, records: &[Record], exit: Exit, out: &
     let text = serde_json::to_vec_pretty(&report).map_err(|e| e.to_string());
     let kept = text.and_then(|mut text| {
         text.push(b'\n');
+        // A run that ends before its first record finds no folder yet.
+        if let Some(dir) = path.parent() {
+            std::fs::create_dir_all(dir).map_err(|e| format!("make {}: {e}", dir.display()))?;
+        }
         store::replace_file(path, &text).map_err(|e| e.to_string())
     });
     match kept {

@@ -8,6 +8,7 @@ use super::{Context, Purpose};
 use crate::config::Match;
 use crate::device::{self, DiskLock, KernelWitness, LookOptions, Looked, Roots};
 use crate::engine::{self, Terms};
+use crate::facts::TargetKind;
 use crate::plan::{Ask, Plan, Planned};
 use crate::report::Style;
 use crate::sample::Session;
@@ -77,11 +78,24 @@ pub(super) fn plan(
         max_write: context.config().max_write,
         existing: existing(story, looked)?,
     };
+    consent(context, looked)?;
     match crate::plan::plan(story.test, &looked.facts, &ask) {
         Planned::Run(plan) => Ok(*plan),
         Planned::Skip(reason) => Err(End::Skipped(reason)),
         Planned::Refuse(reason) => Err(End::Refused(reason)),
     }
+}
+
+/// `--destroy` is taken at its word only for the very device that is measured, and only when nothing lives on it.
+fn consent(context: &Context, looked: &Looked) -> Result<(), End> {
+    let Some(named) = &context.config().destroy else {
+        return Ok(());
+    };
+    if looked.facts.kind != TargetKind::BlockDevice {
+        return Ok(());
+    }
+    device::may_destroy(&Roots::real(), &looked.facts.target, named)
+        .map_err(|r| End::Refused(r.to_string()))
 }
 
 /// Size of the file a read-only test names, or of the raw device.

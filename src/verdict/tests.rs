@@ -300,6 +300,28 @@ fn a_provisional_baseline_fails_only_what_halved_and_says_so() {
 }
 
 #[test]
+fn a_provisional_baseline_fails_what_halved_however_little_it_can_resolve() {
+    let mut case = Case::rates(&[(0.5, 1.0), (0.5, 1.0)]);
+    case.baseline = Some(baseline(three().into_iter().take(1).collect()));
+    for kind in [
+        MetricKind::Ratio,
+        MetricKind::Rate(Direction::Read),
+        MetricKind::Rate(Direction::Write),
+    ] {
+        case.gate(kind, |g| g.tolerance = Tolerance::Auto);
+    }
+    let judgement = case.done();
+    assert_eq!(
+        judgement.verdict,
+        Verdict::Regressed,
+        "{}",
+        judgement.detail
+    );
+    let tolerance = of(&judgement, MetricKind::Ratio).tolerance;
+    assert_eq!(tolerance, Some(0.5));
+}
+
+#[test]
 fn latency_is_worse_when_it_rises() {
     let slow = |mut s: Session, ns: u64| {
         s.latency = vec![Latency {

@@ -1,6 +1,5 @@
 //! Baselines and verdicts as a project lives with them: none, accepted, of another disk, worse.
 
-
 use crate::Case;
 use crate::live::support::command::{Output, Program};
 use crate::live::support::disk::{LoopDisk, TestDisk};
@@ -100,6 +99,8 @@ fn slower_read() {
         "small::pair",
         "ratio",
         "read fell",
+        "changed: ",
+        "disk: memory-128mib-ext4",
         "cargo iogate accept",
         "IOGATE_UPDATE",
     ]);
