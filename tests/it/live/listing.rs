@@ -200,9 +200,17 @@ fn broken_suite() {
         "suites/broken.toml",
         "about = \"x\"\n\n[[test]]\nname = \"x\"\nrw = \"reed\"\n",
     );
+    // Runners put names into files and patterns of their own.
+    let strange = SMALL_PAIR.replace("\"pair\"", "\"a & <b>\"");
+    project.put("suites/strange.toml", &strange);
     // The other suites are listed all the same, and a test stands for the file, so that no runner is green without it.
     let list = project.gate().args(["--list", "--format", "terse"]).run();
-    assert!(names(&list.success().stdout).contains("broken::suite-file"));
+    let listed = names(&list.success().stdout);
+    for name in ["small::pair", "broken::suite-file", "strange::suite-file"] {
+        assert!(listed.contains(name), "lacks {name}: {listed:?}");
+    }
     let run = project.gate().arg("broken").run().exits(101);
     run.says(&["Error: ", "broken.toml:5:", "rw", "reed", "read"]);
+    let run = project.gate().arg("strange").run().exits(101);
+    run.says(&["strange.toml:4:", "a & <b>", "letters, digits"]);
 }

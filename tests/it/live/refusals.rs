@@ -281,7 +281,9 @@ fn mounted_device() {
     };
     run().exits(1).says(&["mounted", &text(disk.path())]);
     disk.vanish();
-    run().exits(1).says(&["ext4", disk.device()]);
+    run()
+        .exits(1)
+        .says(&["ext2/3/4 file system", disk.device()]);
     let other = [
         "run",
         "small::pair",
