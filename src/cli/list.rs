@@ -19,7 +19,7 @@ pub(crate) fn list(cli: &Cli, ask: &List, out: &mut Out) -> Exit {
             Standing::Slow(_) => format!("{}  (slow: runs with --include-ignored)", found.name),
             Standing::Ignored(_, reason) => format!("{}  (ignored: {reason})", found.name),
             Standing::Broken(reason) => {
-                exit = out.errors(&[reason.clone()]);
+                exit = out.errors(std::slice::from_ref(reason));
                 continue;
             }
         };

@@ -89,7 +89,7 @@ mod tests {
 
     #[test]
     fn the_command_line_is_well_formed() {
-        <Cli as clap::CommandFactory>::command().debug_assert();
+        Cli::command().debug_assert();
     }
 
     #[test]

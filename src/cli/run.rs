@@ -1,6 +1,6 @@
 //! `cargo iogate run`: first sessions of all tests, then a second one for those in doubt, then the answer.
 
-use std::path::PathBuf;
+use std::path::Path;
 
 use super::args::{Cli, MessageFormat, Run};
 use super::exit::Exit;
@@ -257,7 +257,7 @@ pub(super) fn answer(
 }
 
 /// Written and synced before the exit code is known to anyone.
-pub(super) fn keep_report(path: &PathBuf, records: &[Record], exit: Exit, out: &Out) -> Exit {
+pub(super) fn keep_report(path: &Path, records: &[Record], exit: Exit, out: &Out) -> Exit {
     let report = Report::of(records, exit.code());
     let text = serde_json::to_vec_pretty(&report).map_err(|e| e.to_string());
     let kept = text.and_then(|mut text| {
