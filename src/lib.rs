@@ -14,6 +14,15 @@
 //! report`) import the core and never each other. The shells (`pipeline harness cli`) put them together; the only
 //! loop, the verdict asking for more sessions, stands in `pipeline`.
 
+#![cfg_attr(
+    not(target_os = "linux"),
+    expect(
+        dead_code,
+        unused_imports,
+        reason = "measuring needs Linux; elsewhere every test is listed as ignored"
+    )
+)]
+
 pub mod baseline;
 #[cfg(feature = "cli")]
 #[doc(hidden)]

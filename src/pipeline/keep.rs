@@ -10,6 +10,7 @@ use crate::record::Record;
 use crate::sample::Session;
 use crate::store::{self, Found, Pending, Records, Wanted};
 use crate::suite::{EngineKind, Test};
+use crate::units::Bytes;
 use crate::verdict::Verdict;
 
 /// What is accepted for the test on this disk; with [`Confirm::Now`] also the first session of the earlier process.
@@ -29,10 +30,7 @@ pub(super) fn known(
         story.inherited = story.sessions.len();
     }
     if story.is_trial() {
-        return Ok(Known {
-            accepted: None,
-            identity: None,
-        });
+        return Ok(Known::default());
     }
     let identity = &looked.facts.identity;
     let hash = |salt: &str| looked.raw.hash(salt);
@@ -42,29 +40,43 @@ pub(super) fn known(
         by_model: context.config().matching == crate::config::Match::Model,
         who: store::Who::Attached(&hash),
     };
-    Ok(
+    let (accepted, identity) =
         match store::find_baseline(&context.places, &test.suite, &wanted).map_err(unreadable)? {
-            Found::Baseline(mut stored) => Known {
-                accepted: stored.baseline.tests.remove(&test.name),
-                identity: Some(stored.baseline.disk),
-            },
+            Found::Baseline(mut stored) => (
+                stored.baseline.tests.remove(&test.name),
+                Some(stored.baseline.disk),
+            ),
             // Judged as another disk's: the verdict names both.
             Found::OtherDisk { path, identity } => {
-                let accepted = store::read_baseline(&path)
-                    .map_err(unreadable)?
-                    .tests
-                    .remove(&test.name);
-                Known {
-                    accepted,
-                    identity: Some(identity),
-                }
+                let mut other = store::read_baseline(&path).map_err(unreadable)?;
+                (other.tests.remove(&test.name), Some(identity))
             }
-            Found::None => Known {
-                accepted: None,
-                identity: None,
-            },
-        },
-    )
+            Found::None => (None, None),
+        };
+    let leg_bytes = match &accepted {
+        Some(accepted) => Some(accepted.leg_bytes.clone()),
+        None => pending_leg_bytes(context, test, &wanted).map_err(unreadable)?,
+    };
+    Ok(Known {
+        accepted,
+        identity,
+        leg_bytes,
+    })
+}
+
+/// Bytes per leg of the newest pending session of the same suite text on this disk.
+#[cfg(target_os = "linux")]
+fn pending_leg_bytes(
+    context: &Context,
+    test: &Test,
+    wanted: &Wanted<'_>,
+) -> store::Result<Option<Vec<Bytes>>> {
+    let pending = Pending::of(&context.places).read_all()?;
+    let ours = pending.into_iter().map(|l| l.candidate).find(|c| {
+        c.suite == test.suite && c.test == test.name && c.text == test.text && wanted.is(&c.disk)
+    });
+    let newest = ours.and_then(|mut c| c.sessions.pop());
+    Ok(newest.map(|s| s.session.leg_bytes))
 }
 
 /// Writes the record and, where they may be accepted one day, the sessions; decides whether the test failed.

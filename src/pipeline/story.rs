@@ -8,6 +8,7 @@ use crate::facts::{Facts, Identity};
 use crate::record::{Record, SCHEMA};
 use crate::sample::{MeasureError, Session};
 use crate::suite::Test;
+use crate::units::Bytes;
 use crate::verdict::{Evidence, Judgement, Look, Reason, Verdict, judge};
 
 /// Sessions a run may take before it must decide.
@@ -44,10 +45,13 @@ pub(crate) enum End {
 }
 
 /// What is accepted for a test, and of which disk.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Known {
     pub(crate) accepted: Option<Accepted>,
     pub(crate) identity: Option<Identity>,
+    /// Bytes per leg that sessions of this test share: the accepted ones, else those of its pending sessions, so that
+    /// several runs make one baseline.
+    pub(crate) leg_bytes: Option<Vec<Bytes>>,
 }
 
 /// Seconds since 1970.

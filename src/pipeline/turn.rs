@@ -73,7 +73,7 @@ pub(super) fn plan(
 ) -> Result<Plan, End> {
     let ask = Ask {
         trial: story.is_trial(),
-        fixed: known.accepted.as_ref().map(|a| a.leg_bytes.clone()),
+        fixed: known.leg_bytes.clone(),
         seed: fastrand::u64(..),
         max_write: context.config().max_write,
         existing: existing(story, looked)?,
