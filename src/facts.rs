@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
 
 use crate::units::Bytes;
 
@@ -183,6 +184,16 @@ pub struct Host {
     pub cpus: u32,
     /// Hypervisor flag, governor, NUMA node, …: recorded, not compared.
     pub notes: BTreeMap<String, String>,
+}
+
+/// SHA-256 over salt, a zero byte and a secret, as lower-case hex: what stands in committed files for what may not.
+#[must_use]
+pub fn salted_hash(salt: &str, secret: &[u8]) -> String {
+    let mut sha = Sha256::new();
+    sha.update(salt.as_bytes());
+    sha.update([0]);
+    sha.update(secret);
+    sha.finalize().iter().map(|b| format!("{b:02x}")).collect()
 }
 
 impl Facts {

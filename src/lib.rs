@@ -13,6 +13,9 @@
 //! baseline verdict record config`) has no files, clocks, environment or threads. The edges (`store device engine
 //! report`) import the core and never each other. The shells (`pipeline harness cli`) put them together; the only
 //! loop, the verdict asking for more sessions, stands in `pipeline`.
+//!
+//! What is documented here is the core, whose values stand in baselines and records. The edges and the command are
+//! reachable and hidden: they promise nothing.
 
 #![cfg_attr(
     not(target_os = "linux"),
@@ -27,17 +30,22 @@ pub mod baseline;
 #[cfg(feature = "cli")]
 #[doc(hidden)]
 pub mod cli;
+#[doc(hidden)]
 pub mod config;
+#[doc(hidden)]
 pub mod device;
+#[doc(hidden)]
 pub mod engine;
 pub mod facts;
 mod harness;
 mod pipeline;
 pub mod plan;
 pub mod record;
+#[doc(hidden)]
 pub mod report;
 pub mod sample;
 pub mod stats;
+#[doc(hidden)]
 pub mod store;
 pub mod suite;
 pub mod units;

@@ -13,6 +13,15 @@ use crate::plan::WorkloadKey;
 use crate::suite::Direction;
 use crate::units::{Bytes, Nanos};
 
+#[cfg(test)]
+pub(crate) mod fixture;
+/// Begins the note of a session whose bytes are read again before whatever caches lie below have forgotten them.
+pub(crate) const REREADS: &str = "rereads after";
+/// The note of a session whose writes still drained for more than a tenth of their time after they left the host.
+pub(crate) const WRITE_CACHE: &str = "write cache below";
+/// Begins the note of a session whose file lies in small extents.
+pub(crate) const FRAGMENTED: &str = "fragmented";
+
 /// One session: a new scratch file, a new order, at least `gap` after the one before.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Session {
@@ -122,11 +131,45 @@ pub struct LegSample {
     pub series: Vec<u64>,
 }
 
+impl Session {
+    /// The notes that belong beside the verdict, since they say what the numbers are of.
+    pub(crate) fn told(&self) -> impl Iterator<Item = &String> {
+        let told = [REREADS, WRITE_CACHE, FRAGMENTED];
+        self.notes
+            .iter()
+            .filter(move |note| told.iter().any(|start| note.starts_with(start)))
+    }
+
+    /// Its file lies in small extents.
+    pub(crate) fn fragmented(&self) -> bool {
+        self.notes.iter().any(|note| note.starts_with(FRAGMENTED))
+    }
+}
+
 impl LegSample {
+    fn is_vouched(&self) -> bool {
+        let accounted = |own: Bytes| own.0 as f64 >= OWN_SHARE * self.bytes.0 as f64;
+        self.device.is_some_and(|d| d.0 > 0) || self.own.is_some_and(accounted)
+    }
+
     /// Time until the bytes had left the host's reach.
     #[must_use]
     pub fn settled_time(&self) -> Nanos {
         Nanos(self.time.0 + self.drain.0)
+    }
+}
+
+/// Least share of a leg's bytes that the account of the process must show: less of them came from the disk, or the
+/// kernel does not count how.
+pub(crate) const OWN_SHARE: f64 = 0.98;
+
+impl Session {
+    /// Nothing vouches for the bytes of some kept leg: no device's counters are known, and the account of the process
+    /// shows fewer (FUSE, NFS, ZFS, memory).
+    #[must_use]
+    pub fn is_unproven(&self) -> bool {
+        let kept = self.rounds.iter().filter(|r| r.fate == Fate::Kept);
+        !kept.flat_map(|r| &r.legs).all(LegSample::is_vouched)
     }
 }
 
@@ -162,55 +205,42 @@ impl Percentile {
 }
 
 impl Latency {
-    /// Number of requests.
+    /// Number of requests; that of a histogram edited past counting is the largest there is.
     #[must_use]
     pub fn count(&self) -> u64 {
-        self.counts.iter().map(|[_, count]| count).sum()
+        self.checked_count().unwrap_or(u64::MAX)
+    }
+
+    fn checked_count(&self) -> Option<u64> {
+        let mut counts = self.counts.iter();
+        counts.try_fold(0, |sum: u64, [_, count]| sum.checked_add(*count))
     }
 
     /// The percentile in thousandths (500, 990, 999) by nearest rank, with at least [`PRINTED_ABOVE`] samples above it;
     /// `None` with fewer, or when 1000 or more is asked for.
     #[must_use]
     pub fn percentile(&self, thousandths: u16) -> Option<Percentile> {
-        let total = u128::from(self.count());
+        let total = u128::from(self.checked_count()?);
         let rank = (total * u128::from(thousandths)).div_ceil(1000).max(1);
         let above = u64::try_from(total.checked_sub(rank)?).ok()?;
-        if above < PRINTED_ABOVE {
-            return None;
-        }
-        let mut seen = 0;
-        let reached = self.counts.iter().find(|[_, count]| {
-            seen += u128::from(*count);
-            seen >= rank
-        });
-        reached.map(|[value, _]| Percentile {
-            value: Nanos(*value),
-            above,
-        })
+        let rank = u64::try_from(rank)
+            .ok()
+            .filter(|_| above >= PRINTED_ABOVE)?;
+        let value = self.at_rank(rank)?;
+        Some(Percentile { value, above })
     }
 
-    /// The latencies of several sessions as one: percentiles are taken of the pool, never averaged. `None` of nothing;
-    /// those of another direction than the first are left out.
+    /// The time of the request with this rank, 1 the fastest; that of the slowest beyond the end, `None` of nothing.
     #[must_use]
-    pub fn pool<'a>(parts: impl IntoIterator<Item = &'a Self>) -> Option<Self> {
-        let mut parts = parts.into_iter();
-        let first = parts.next()?;
-        let mut counts = std::collections::BTreeMap::new();
-        let alike = parts.filter(|part| part.direction == first.direction);
-        for [value, count] in std::iter::once(first)
-            .chain(alike)
-            .flat_map(|part| &part.counts)
-        {
-            *counts.entry(*value).or_insert(0) += count;
-        }
-        let counts = counts
-            .into_iter()
-            .map(|(value, count)| [value, count])
-            .collect();
-        Some(Self {
-            direction: first.direction,
-            counts,
-        })
+    pub fn at_rank(&self, rank: u64) -> Option<Nanos> {
+        let mut seen = 0_u64;
+        let reached = self.counts.iter().find(|[_, count]| {
+            seen = seen.saturating_add(*count);
+            seen >= rank
+        });
+        reached
+            .or(self.counts.last())
+            .map(|[value, _]| Nanos(*value))
     }
 }
 
@@ -331,17 +361,13 @@ mod tests {
     }
 
     #[test]
-    fn sessions_are_pooled_by_value() {
-        let pool = Latency::pool([&latency(&[[1, 2], [3, 4]]), &latency(&[[2, 1], [3, 1]])]);
-        assert_eq!(pool, Some(latency(&[[1, 2], [2, 1], [3, 5]])));
-        let write = Latency {
-            direction: Direction::Write,
-            ..latency(&[[9, 9]])
-        };
+    fn ranks_beyond_the_end_are_the_slowest() {
+        let three = latency(&[[10, 2], [20, 1]]);
+        let at = |rank| three.at_rank(rank).map(|n| n.0);
         assert_eq!(
-            Latency::pool([&latency(&[[1, 1]]), &write]),
-            Some(latency(&[[1, 1]]))
+            [at(1), at(2), at(3), at(9)].map(Option::unwrap),
+            [10, 10, 20, 20]
         );
-        assert_eq!(Latency::pool([]), None);
+        assert_eq!(latency(&[]).at_rank(1), None);
     }
 }

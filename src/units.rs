@@ -1,12 +1,14 @@
 //! Bytes, times, rates and shares as types, so that the compiler tells seconds from bytes.
 //!
-//! Owns how a unit is written (here) and read (`parse`); nothing here knows what is measured.
+//! Owns how a unit is written (here, and `figures` for figures beside each other) and read (`parse`); nothing here
+//! knows what is measured.
 
 use std::fmt;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+pub(crate) mod figures;
 mod parse;
 
 pub use parse::{LONGEST, UnitError, parse_duration};

@@ -12,7 +12,7 @@ use super::{Accepted, Baseline, Candidate, LEAST_ROUNDS, SCHEMA, Summary, summar
 use crate::plan::WorkloadKey;
 use crate::sample::Session;
 use crate::stats::yields::kept_rounds;
-use crate::suite::Metric;
+use crate::suite::{Metric, is_name};
 
 /// How far a stored figure may lie from the derived one: the last digits may differ between math libraries.
 const EPSILON: f64 = 1e-6;
@@ -319,8 +319,7 @@ fn check_ids<'a>(key: &str, sessions: impl Iterator<Item = &'a Session>) -> Resu
 }
 
 fn check_name(key: &str, name: &str) -> Result<(), Trouble> {
-    let allowed = |c: char| c.is_ascii_alphanumeric() || "_:./-".contains(c);
-    if !name.is_empty() && name.chars().all(allowed) {
+    if is_name(name) {
         return Ok(());
     }
     Err(content(

@@ -18,6 +18,7 @@ pub(crate) fn accept(cli: &Cli, ask: &Accept, out: &mut Out) -> Exit {
         provisional: ask.provisional,
         reason: ask.reason.clone(),
         new_anchor: ask.new_anchor,
+        allow_regime: ask.allow_regime,
         ..AcceptOptions::default()
     };
     serve(
@@ -36,8 +37,7 @@ pub(crate) fn accept(cli: &Cli, ask: &Accept, out: &mut Out) -> Exit {
 pub(crate) fn diff(cli: &Cli, ask: &Diff, out: &mut Out) -> Exit {
     // Shown, never written: whatever would need consent is shown as well.
     let options = AcceptOptions {
-        provisional: true,
-        reason: Some(String::new()),
+        preview: true,
         ..AcceptOptions::default()
     };
     serve(
@@ -159,7 +159,17 @@ fn show(outcome: &Outcome, written: bool, out: &Out) -> Exit {
     let title = format!("{} on {}", outcome.name, outcome.disk);
     let new = promotion.baseline.tests.get(&outcome.test);
     if let Some(new) = new {
-        out.human(|w, style| report::diff(w, &title, outcome.old.as_ref(), new, now, style));
+        out.human(|w, style| {
+            report::diff(
+                w,
+                &title,
+                outcome.old.as_ref(),
+                new,
+                &promotion.shown,
+                now,
+                style,
+            )
+        });
     }
     for (session, why) in &promotion.left_out {
         out.human(|w, _| {

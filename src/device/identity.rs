@@ -2,9 +2,7 @@
 
 use std::fmt;
 
-use sha2::{Digest, Sha256};
-
-use crate::facts::{Identity, Layer, LayerKind};
+use crate::facts::{Identity, Layer, LayerKind, salted_hash};
 use crate::units::{Bytes, GIB, MIB};
 
 use super::layer;
@@ -26,11 +24,7 @@ impl RawIdentity {
     /// SHA-256 over salt, a zero byte and the identifier, as lower-case hex.
     #[must_use]
     pub fn hash(&self, salt: &str) -> String {
-        let mut sha = Sha256::new();
-        sha.update(salt.as_bytes());
-        sha.update([0]);
-        sha.update(self.value.as_bytes());
-        sha.finalize().iter().map(|b| format!("{b:02x}")).collect()
+        salted_hash(salt, self.value.as_bytes())
     }
 }
 

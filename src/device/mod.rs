@@ -1,7 +1,7 @@
 //! Reads /sys, /proc, mounts and cgroups under given roots; counters, cache state and locks of the disk under a path.
 //!
 //! Owns everything that is asked of the kernel about a target before and beside a measurement: who the disk is
-//! ([`look`]), whether it may be measured at all ([`Refusal`]), what moves on it meanwhile ([`KernelWitness`]) and who
+//! ([`look()`]), whether it may be measured at all ([`Refusal`]), what moves on it meanwhile ([`KernelWitness`]) and who
 //! else is at it ([`DiskLock`]). It writes nothing: the engine alone writes to a target, after [`may_destroy`] where
 //! that is a raw device. Linux only; elsewhere the module is empty and nothing is measured.
 //!

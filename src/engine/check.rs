@@ -2,11 +2,10 @@
 //!
 //! Pure. Every limit is blind to speed. A counter that is absent or stands still never reads as fine: it is a note.
 
+use crate::sample::OWN_SHARE;
 use crate::suite::Direction;
 use crate::units::{Bytes, MIB};
 
-/// Least share of the bytes asked for that this process must have caused at the block layer.
-const OWN_SHARE: f64 = 0.98;
 /// Foreign share that voids a round.
 const FOREIGN_SHARE: f64 = 0.02;
 /// Foreign bytes that are always borne, in the leg's direction.
@@ -30,7 +29,7 @@ pub(crate) struct Counted {
     pub(crate) own_other: Option<Bytes>,
     /// Bytes beyond those asked for that read-ahead may fetch.
     pub(crate) read_ahead: Bytes,
-    /// Bytes the device moves for each of ours, in both directions: 1 plain, 2 on a mirror, …
+    /// Bytes the device moves for each of ours in the leg's direction: 1 plain, 2 on a mirror, …
     pub(crate) amp: f64,
 }
 
@@ -98,7 +97,7 @@ fn foreign(c: &Counted, finding: &mut Finding) {
     let own_other = c.own_other.map_or(0.0, |b| b.0 as f64);
     let other = c
         .device_other
-        .map_or(0.0, |b| (b.0 as f64 / c.amp - own_other).abs());
+        .map_or(0.0, |b| (b.0 as f64 - own_other).abs());
     let found = if same > limit(FOREIGN_SAME) {
         Some((same, c.direction))
     } else if other > limit(FOREIGN_OTHER) {
@@ -315,5 +314,30 @@ mod tests {
         assert_eq!(steal(Some((10, 100)), Some((20, 200))), Some(0.1));
         assert_eq!(steal(Some((10, 100)), Some((10, 100))), None);
         assert_eq!(steal(None, Some((10, 100))), None);
+    }
+
+    #[test]
+    fn a_small_leg_bears_read_ahead_and_a_commit_of_the_journal() {
+        for read_ahead_kb in [128, 1024, 8192] {
+            // One worker fetched twice the read-ahead beyond its 4 MiB, and a commit of 200 KiB fell into the leg.
+            let ahead = 2 * read_ahead_kb * 1024;
+            let read = Counted {
+                moved: Bytes(4 * MIB),
+                own: Some(Bytes(4 * MIB + ahead)),
+                device: Some(Bytes(4 * MIB + ahead)),
+                device_other: Some(Bytes(200 * 1024)),
+                read_ahead: Bytes(ahead),
+                ..counted(Direction::Read)
+            };
+            assert_eq!(leg(&read), Finding::default(), "{read_ahead_kb} KiB");
+        }
+        let write = |journal| Counted {
+            moved: Bytes(4 * MIB),
+            own: Some(Bytes(4 * MIB)),
+            device: Some(Bytes(4 * MIB + journal)),
+            ..counted(Direction::Write)
+        };
+        assert_eq!(leg(&write(MIB)), Finding::default());
+        assert!(leg(&write(MIB + 4096)).void.is_some());
     }
 }

@@ -18,7 +18,7 @@ use super::{Disk, Interrupt, LegSpec, LegTally};
 use crate::plan::{DataPlan, Plan, Source};
 use crate::sample::MeasureError;
 use crate::suite::{Cache, EngineKind};
-use crate::units::{MIB, Nanos};
+use crate::units::{Bytes, MIB, Nanos};
 
 /// Request size of the layout.
 const LAYOUT_BLOCK: u64 = MIB;
@@ -88,7 +88,7 @@ impl Real {
             }
         };
         let align = plan.alignment.next_power_of_two();
-        let cpus = worker::cpus();
+        let cpus = worker::cpus(plan.numa_node);
         let worker = |i: u32| {
             Ok(Worker {
                 engine: open_engine(plan)?,
@@ -235,6 +235,17 @@ impl Disk for Real {
             anchor.evict()?;
         }
         self.reopen()
+    }
+
+    /// At most half of what is free: nothing is pushed out for it.
+    fn warm_memory(&mut self, bytes: Bytes) {
+        let free = nix::sys::sysinfo::sysinfo().map_or(0, |system| system.ram_unused());
+        let bytes = bytes.0.min(free / 2);
+        let mut memory: Vec<u8> = Vec::new();
+        if memory.try_reserve_exact(bytes as usize).is_ok() {
+            memory.resize(bytes as usize, 1);
+            std::hint::black_box(&memory);
+        }
     }
 
     fn run(&mut self, leg: &LegSpec, interrupt: &Interrupt) -> Result<LegTally, MeasureError> {

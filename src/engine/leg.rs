@@ -9,21 +9,23 @@ use crate::sample::{Counters, LegSample, MeasureError};
 use crate::suite::{Cache, Direction};
 use crate::units::{Bytes, Nanos};
 
-/// The device's write counter must stand still this long before the next leg.
-const STILL: u64 = 100_000_000;
 /// Time after which the wait for that is given up and the round is void.
 const STILL_LIMIT: u64 = 5_000_000_000;
 /// Between two looks.
 const LOOK: Nanos = Nanos(10_000_000);
-/// A leg this many times slower than aimed at ends with the bytes it did.
+/// A leg this many times slower than expected ends with the bytes it did.
 const SLOW: u64 = 4;
 /// Eviction is tried this often: pages on their way to the LRU list are missed by the first try.
 const EVICTIONS: u32 = 5;
 
 /// A leg that was run.
 pub(super) struct Done {
+    /// Of the plan's legs.
+    pub(super) index: usize,
     pub(super) sample: LegSample,
     pub(super) latency: Histogram<u64>,
+    /// Nobody wrote any more when its counters were read.
+    pub(super) still: bool,
     /// Who disturbed it.
     pub(super) void: Option<String>,
     /// Time from the first worker's end to the last one's, as a share of the leg.
@@ -58,8 +60,10 @@ impl Run<'_> {
         }
         let tail = tally.tail.0 as f64 / tally.time.0.max(1) as f64;
         Ok(Done {
+            index,
             sample,
             latency: tally.latency,
+            still,
             void,
             tail,
         })
@@ -76,7 +80,8 @@ impl Run<'_> {
             shuffle: runs::mix(self.terms.seed ^ index as u64),
             // The layout is generation 0.
             generation: self.legs_run + 1,
-            limit: Nanos(leg.aim.0.saturating_mul(SLOW * self.growth[index])),
+            // Nothing is expected of bytes the user wrote until such a leg has run.
+            limit: Nanos(self.took[index].map_or(u64::MAX, |t| t.0.saturating_mul(SLOW))),
         }
     }
 
@@ -133,7 +138,10 @@ impl Run<'_> {
             } else {
                 0
             }),
-            amp: 1.0,
+            amp: match sample.direction {
+                Direction::Read => 1.0,
+                Direction::Write => self.amp,
+            },
         });
         for note in finding.notes {
             self.note(note);
@@ -189,7 +197,7 @@ impl Run<'_> {
         sum
     }
 
-    /// Waits until nothing is in flight and nothing was written for 100 ms; `false` when that takes over five seconds.
+    /// Waits until nothing is in flight and nothing was written for as long as the plan says; `false` when that takes over five seconds.
     pub(super) fn wait_until_still(&mut self) -> Result<bool, MeasureError> {
         if self.disk.files() == 0 {
             return Ok(true);
@@ -209,7 +217,7 @@ impl Run<'_> {
             if written != last || in_flight.is_some_and(|n| n > 0) {
                 (last, since) = (written, now);
             }
-            if now.0 - since.0 >= STILL {
+            if now.0 - since.0 >= self.plan.still.0 {
                 return Ok(true);
             }
             if now.0 - begin.0 >= STILL_LIMIT {

@@ -1,6 +1,6 @@
 //! The ways to do I/O, laying out files, and the session that runs a plan: the only code that writes to a target.
 //!
-//! [`session`] is the control loop. It sees the disk through the trait [`Disk`], which also brings the clock, so a
+//! [`session()`] is the control loop. It sees the disk through the trait [`Disk`], which also brings the clock, so a
 //! virtual disk with a virtual clock runs the same loop. [`open`] makes the real disk: `scratch` holds the files,
 //! `buffer` the data, `worker` the threads, and each way of issuing requests is one file beside them
 //! (`null`, `psync`, `uring`). To add one, copy `null.rs` and add its line to `open_engine`.
@@ -14,7 +14,8 @@ mod prepare;
 pub(crate) mod runs;
 mod session;
 #[cfg(test)]
-mod testing;
+pub(crate) mod testing;
+mod warm;
 
 // Everything that only Linux can do; elsewhere `elsewhere.rs` says so in its place.
 #[cfg(target_os = "linux")]
@@ -104,6 +105,10 @@ pub trait Disk {
     /// # Errors
     /// The first failed or short request of any worker; [`MeasureError::Interrupted`].
     fn run(&mut self, leg: &LegSpec, interrupt: &Interrupt) -> Result<LegTally, MeasureError>;
+
+    /// Has the host back this much memory, so that the page cache of the first legs is not made of pages that nobody
+    /// ever touched: a guest gets those from its host one by one, at a fifth of a disk's speed.
+    fn warm_memory(&mut self, _bytes: Bytes) {}
 
     /// What the record should know: pinned CPUs, buffers that could not be registered, …
     fn notes(&self) -> Vec<String> {

@@ -3,9 +3,9 @@
 use super::runs::{file_sizes, spaces};
 use super::session::{DRAIN_SHARE, Run, median};
 use crate::plan::MOST_REQUESTS;
-use crate::sample::{Layout, MeasureError};
+use crate::sample::{FRAGMENTED, Layout, MeasureError};
 use crate::suite::{Cache, Direction};
-use crate::units::{Bytes, MIB};
+use crate::units::{Bytes, MIB, Nanos};
 
 /// Flushes whose median is the cost of one.
 const FLUSHES: usize = 5;
@@ -25,10 +25,10 @@ const FRAGMENT: u64 = 16 * MIB;
 impl Run<'_> {
     /// Settles where the legs lie as far as their bytes are fixed; open ones are found in the two halves of the extent.
     pub(super) fn place_legs(&mut self) {
-        let given = self.terms.leg_bytes.as_deref().unwrap_or_default();
+        let given = self.terms.fixed.as_deref().unwrap_or_default();
         let half = self.plan.extent.0 * u64::from(self.plan.workers) / 2;
         for (index, leg) in self.plan.legs.iter().enumerate() {
-            self.fixed[index] = given.get(index).copied().or(leg.bytes).map(|b| b.0);
+            self.fixed[index] = given.get(index).map(|f| f.bytes).or(leg.bytes).map(|b| b.0);
             self.bytes[index] = self.fixed[index].unwrap_or(half);
         }
         self.spaces = spaces(self.plan, &self.bytes);
@@ -81,7 +81,7 @@ impl Run<'_> {
         let size: u64 = file_sizes(self.plan).iter().sum();
         if layout.extents > 1 && size / layout.extents < FRAGMENT {
             self.note(format!(
-                "fragmented: {} extents of {} on average",
+                "{FRAGMENTED}: {} extents of {} on average",
                 layout.extents,
                 Bytes(size / layout.extents)
             ));
@@ -116,9 +116,8 @@ impl Run<'_> {
         for index in 0..self.plan.legs.len() {
             if self.fixed[index].is_none() {
                 self.size(index)?;
-            } else if self.plan.legs[index].direction == Direction::Write {
-                // Such bytes may have been doubled when they were found.
-                self.growth[index] = 1 << DOUBLINGS;
+            } else {
+                self.took[index] = self.given_time(index);
             }
         }
         let halves = std::mem::take(&mut self.spaces);
@@ -160,7 +159,8 @@ impl Run<'_> {
         let aim = self.plan.legs[index].aim;
         let step = self.plan.block.0 * u64::from(self.plan.workers);
         let mut bytes = step * u64::from(self.plan.depth);
-        let mut rate = 0.0;
+        let mut rate: f64 = 0.0;
+        self.took[index] = Some(aim);
         for _ in 0..STEPS {
             self.bytes[index] = self.round_up(index, bytes);
             let done = self.leg(index)?;
@@ -172,9 +172,41 @@ impl Run<'_> {
             let towards = 0.75 * aim.seconds() / time;
             bytes = (self.bytes[index] as f64 * towards.clamp(1.0, 8.0)) as u64;
         }
-        let least = step * u64::from(self.plan.depth) * LEAST_REQUESTS;
-        self.bytes[index] = self.round_up(index, ((rate * aim.seconds()) as u64).max(least));
+        let wanted = (rate * aim.seconds()) as u64;
+        let bytes = self.enough_requests(index, wanted, rate);
+        self.bytes[index] = self.round_up(index, bytes);
+        if rate >= 1.0 {
+            let expected = Nanos((self.bytes[index] as f64 / rate * 1e9) as u64);
+            self.took[index] = Some(expected.max(aim));
+        }
         self.confirm(index)
+    }
+
+    /// At least fifty requests for each one in flight, or a leg is mostly the filling and emptying of the queue. On a
+    /// slow disk that makes it longer than its aim, by rule never longer than ten seconds.
+    fn enough_requests(&mut self, index: usize, wanted: u64, rate: f64) -> u64 {
+        let step = self.plan.block.0 * u64::from(self.plan.workers);
+        let least = step * u64::from(self.plan.depth) * LEAST_REQUESTS;
+        if least <= wanted {
+            return wanted;
+        }
+        let word = self.plan.legs[index].rw.word();
+        let longest = (rate * Nanos(LONGEST).seconds()) as u64;
+        if least <= longest {
+            let time = least as f64 / rate;
+            if time > self.plan.legs[index].aim.seconds() * 1.5 {
+                self.note(format!(
+                    "{word} legs take {time:.1} s: {LEAST_REQUESTS} requests for each one in flight"
+                ));
+            }
+            return least;
+        }
+        let bytes = longest.max(wanted);
+        let requests = (bytes / step).max(1) as f64 / f64::from(self.plan.depth);
+        self.note(format!(
+            "{word} legs of 10 s hold {requests:.1} requests for each one in flight, {LEAST_REQUESTS} are wanted"
+        ));
+        bytes
     }
 
     /// Runs the leg at full length: one far shorter than its aim was sized by a moment's slowness and is sized again;
@@ -182,6 +214,7 @@ impl Run<'_> {
     fn confirm(&mut self, index: usize) -> Result<(), MeasureError> {
         let leg = &self.plan.legs[index];
         let drains = leg.direction == Direction::Write && self.plan.cache == Cache::Direct;
+        let mut doublings = 0;
         for _ in 0..CONFIRMATIONS {
             let sample = self.leg(index)?.sample;
             let (time, most) = (sample.settled_time().0.max(1), self.most(index));
@@ -192,12 +225,13 @@ impl Run<'_> {
                 self.bytes[index] =
                     self.round_up(index, (self.bytes[index] as f64 * factor) as u64);
             } else if drained
-                && self.growth[index] < 1 << DOUBLINGS
+                && doublings < DOUBLINGS
                 && time * 2 <= LONGEST
                 && self.bytes[index] * 2 <= most
             {
                 self.bytes[index] *= 2;
-                self.growth[index] *= 2;
+                doublings += 1;
+                self.took[index] = Some(Nanos(time * 2).max(leg.aim));
             } else {
                 break;
             }
@@ -205,11 +239,12 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Whole requests of every worker, whole MiB where that adds little, and never more than allowed.
+    /// Whole requests of every worker; whole stripes and whole MiB where a leg is that long; never more than allowed.
     fn round_up(&self, index: usize, bytes: u64) -> u64 {
         let step = self.plan.block.0 * u64::from(self.plan.workers);
-        let whole = lcm(MIB, step);
-        let unit = if whole <= bytes / 4 { whole } else { step };
+        let striped = lcm(self.plan.stripe.0.max(1), step);
+        let units = [lcm(MIB, striped), striped];
+        let unit = units.into_iter().find(|u| *u <= bytes).unwrap_or(step);
         let most = self.most(index);
         bytes
             .max(1)

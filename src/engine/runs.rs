@@ -147,7 +147,7 @@ pub(crate) fn reuse_distance(plan: &Plan, spaces: &[Space], legs: &[u64]) -> Opt
     let reads = reads.filter(|((leg, _), _)| leg.direction == crate::suite::Direction::Read);
     let distance = |((_, space), &bytes): ((_, &Space), &u64)| {
         let size = space.size() * u64::from(plan.workers);
-        if bytes == 0 || bytes >= size {
+        if bytes == 0 || bytes > size {
             return size;
         }
         // The rounds one walk takes, each with the traffic of both legs.

@@ -8,10 +8,12 @@ use hdrhistogram::Histogram;
 use super::leg::Done;
 use super::runs::{Space, reuse_distance, turned};
 use super::{Disk, Interrupt, check, latencies};
-use crate::plan::{Plan, Source};
-use crate::sample::{Fate, Latency, Layout, LegSample, MeasureError, Round, Session, Witness};
+use crate::plan::{FixedLeg, Plan, Source};
+use crate::sample::{
+    Fate, Latency, Layout, LegSample, MeasureError, REREADS, Round, Session, WRITE_CACHE, Witness,
+};
 use crate::suite::{Cache, Direction};
-use crate::units::{Bytes, Nanos};
+use crate::units::{Bytes, MIB, Nanos};
 
 /// Drain, as a share of the write's own time, above which the writes end in a cache below.
 pub(super) const DRAIN_SHARE: f64 = 0.10;
@@ -23,8 +25,8 @@ const KEPT_PER_VOID: u32 = 3;
 pub struct Terms {
     /// Seed of order, offsets and data. The plan's for a first session, derived from it for later ones.
     pub seed: u64,
-    /// Bytes of each leg over all workers, as an earlier session of the same run found them. Stronger than the plan's.
-    pub leg_bytes: Option<Vec<Bytes>>,
+    /// The legs as an earlier session of the same run found them. Stronger than the plan's.
+    pub fixed: Option<Vec<FixedLeg>>,
     /// Time the disk is left alone after the layout, and least time of the warm-up: two seconds in use.
     pub settle: Nanos,
 }
@@ -35,7 +37,7 @@ impl Terms {
     pub fn first(plan: &Plan) -> Self {
         Self {
             seed: plan.seed,
-            leg_bytes: None,
+            fixed: None,
             settle: Nanos(2_000_000_000),
         }
     }
@@ -65,6 +67,7 @@ pub fn session(
     run.lay_out()?;
     run.cost_of_a_flush()?;
     run.find_leg_bytes()?;
+    run.warm_memory();
     let rounds_begin = run.disk.now();
     run.warm_up()?;
     run.rounds(rounds_begin)?;
@@ -83,8 +86,8 @@ pub(super) struct Run<'a> {
     pub(super) fixed: Vec<Option<u64>>,
     /// The same as they are now.
     pub(super) bytes: Vec<u64>,
-    /// How much longer than its aim each leg may rightly take, because its bytes were doubled.
-    pub(super) growth: Vec<u64>,
+    /// How long each leg rightly takes; `None` until a leg of given bytes has run.
+    pub(super) took: Vec<Option<Nanos>>,
     pub(super) spaces: Vec<Space>,
     /// Byte of the walk at which each leg goes on.
     pub(super) cursors: Vec<u64>,
@@ -93,7 +96,11 @@ pub(super) struct Run<'a> {
     pub(super) flush_cost: Option<Nanos>,
     pub(super) layout: Option<Layout>,
     pub(super) buffered_below: bool,
-    rounds: Vec<Round>,
+    /// Bytes the device writes for each of ours, as the warm-up showed.
+    pub(super) amp: f64,
+    /// Somebody wrote on after a leg of the warm-up.
+    pub(super) restless: bool,
+    pub(super) rounds: Vec<Round>,
     latency: BTreeMap<Direction, Histogram<u64>>,
     tails: Vec<f64>,
     notes: Vec<String>,
@@ -116,7 +123,7 @@ impl<'a> Run<'a> {
             terms,
             fixed: vec![None; legs],
             bytes: vec![0; legs],
-            growth: vec![1; legs],
+            took: vec![None; legs],
             spaces: Vec::new(),
             cursors: vec![0; legs],
             legs_run: 0,
@@ -124,6 +131,8 @@ impl<'a> Run<'a> {
             flush_cost: None,
             layout: None,
             buffered_below: false,
+            amp: 1.0,
+            restless: false,
             rounds: Vec::new(),
             latency: BTreeMap::new(),
             tails: Vec::new(),
@@ -137,19 +146,6 @@ impl<'a> Run<'a> {
         if !self.notes.contains(&note) {
             self.notes.push(note);
         }
-    }
-
-    /// Rounds that are dropped by rule before anything is looked at, so that dropping is blind to speed.
-    fn warm_up(&mut self) -> Result<(), MeasureError> {
-        let begin = self.disk.now();
-        let mut count = 0;
-        while count < self.plan.warm_up || self.disk.now().0 - begin.0 < self.terms.settle.0 {
-            let (mut round, _) = self.round(turned(!self.terms.seed, count))?;
-            round.fate = Fate::WarmUp;
-            self.rounds.push(round);
-            count += 1;
-        }
-        Ok(())
     }
 
     /// Rounds until enough are kept, too many are void, or time or bytes are used up. A void round is repeated in its
@@ -220,7 +216,9 @@ impl<'a> Run<'a> {
         let warm_up = self.disk.now().0 - begin.0;
         let warmed = self.rounds.len().max(1) as u64;
         let need = warm_up / warmed * u64::from(self.plan.warm_up + self.plan.keep);
-        let grown = self.growth.iter().any(|g| *g > 1);
+        // Sizing hits its aim by a tenth.
+        let mut legs = self.plan.legs.iter().zip(&self.took);
+        let grown = legs.any(|(leg, took)| took.is_some_and(|t| t.0 / 11 > leg.aim.0 / 10));
         if grown && !self.plan.budget_given {
             Nanos(self.plan.budget.0.max(need * 5 / 4))
         } else {
@@ -229,7 +227,7 @@ impl<'a> Run<'a> {
     }
 
     /// One round: every leg once, in the order asked for.
-    fn round(&mut self, turned: bool) -> Result<(Round, Vec<Done>), MeasureError> {
+    pub(super) fn round(&mut self, turned: bool) -> Result<(Round, Vec<Done>), MeasureError> {
         let before = self.witness.counters().steal;
         let mut order: Vec<usize> = (0..self.plan.legs.len()).collect();
         if turned {
@@ -285,8 +283,10 @@ impl<'a> Run<'a> {
             .map(|l| l.drain.0 as f64 / l.time.0.max(1) as f64)
             .collect();
         if self.plan.cache == Cache::Direct && median(shares).is_some_and(|s| s > DRAIN_SHARE) {
-            self.note("write cache below");
+            self.note(WRITE_CACHE);
         }
+        self.conclude_reuse();
+        self.cost_of_a_request();
         if self.plan.workers > 1
             && let Some(tail) = median(std::mem::take(&mut self.tails))
         {
@@ -297,6 +297,42 @@ impl<'a> Run<'a> {
         }
         for note in self.disk.notes() {
             self.note(note);
+        }
+    }
+
+    /// Tells when a byte is read again so soon that a cache below may still hold it.
+    fn conclude_reuse(&mut self) {
+        let distance = reuse_distance(self.plan, &self.spaces, &self.bytes);
+        let measured = self.disk.files() > 0;
+        if let Some(distance) = distance.filter(|d| measured && *d < self.plan.reread_after) {
+            self.note(format!("{REREADS} {} MiB", distance.0 / MIB));
+        }
+    }
+
+    /// Without a disk the time of a request is the harness's own: stamps and clock, and for writes the data's stamps.
+    fn cost_of_a_request(&mut self) {
+        if self.disk.files() > 0 {
+            return;
+        }
+        let legs: Vec<_> = self.plan.legs.iter().map(|l| l.direction).collect();
+        for direction in legs {
+            let kept = self.rounds.iter().filter(|r| r.fate == Fate::Kept);
+            let legs = kept
+                .flat_map(|r| &r.legs)
+                .filter(|l| l.direction == direction);
+            let workers = u64::from(self.plan.workers);
+            let costs = legs
+                .map(|l| l.time.0 * workers / l.requests.max(1))
+                .collect();
+            if let Some(cost) = median::<u64>(costs) {
+                let what = match direction {
+                    Direction::Read => "the clock and the tally",
+                    Direction::Write => "the clock, the tally and the stamps of its data",
+                };
+                self.note(format!(
+                    "a {direction} request costs {cost} ns beside its I/O: {what}"
+                ));
+            }
         }
     }
 

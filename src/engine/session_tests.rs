@@ -34,6 +34,14 @@ fn fates(session: &Session) -> (usize, usize, usize) {
     )
 }
 
+fn fixed(legs: &[(u64, Option<u64>)]) -> Vec<FixedLeg> {
+    let leg = |(bytes, took): &(u64, Option<u64>)| FixedLeg {
+        bytes: Bytes(*bytes),
+        took: took.map(Nanos),
+    };
+    legs.iter().map(leg).collect()
+}
+
 #[test]
 fn a_quiet_disk_is_measured_at_its_rates() {
     let (session, world) = measure(&pair(), |_| ());
@@ -95,7 +103,7 @@ fn bytes_found_by_an_earlier_session_are_used_without_sizing() {
     let plan = pair();
     let (mut disk, kernel) = quiet(&plan);
     let terms = Terms {
-        leg_bytes: Some(vec![Bytes(64 * MIB), Bytes(32 * MIB)]),
+        fixed: Some(fixed(&[(64 * MIB, None), (32 * MIB, None)])),
         ..Terms::first(&plan)
     };
     let session = session(&plan, &mut disk, &kernel, &Interrupt::new(), &terms).unwrap();
@@ -226,6 +234,34 @@ fn a_disk_that_never_rests_voids_its_rounds() {
 }
 
 #[test]
+fn requests_that_never_return_void_rounds_instead_of_hanging() {
+    let (result, world) = measure(&pair(), |w| w.stuck = 1);
+    assert!(
+        matches!(&result, Err(MeasureError::Disturbed(why)) if why.contains("did not end")),
+        "{result:?}"
+    );
+    assert!(world.now < 300 * SECOND, "{} s", world.now / SECOND);
+}
+
+#[test]
+fn memory_is_touched_before_buffered_legs_alone() {
+    let legs = Some(fixed(&[(64 * MIB, None), (32 * MIB, None)]));
+    for (cache, warmed) in [
+        (Cache::Buffered, vec![(Bytes(128 * MIB), 0)]),
+        (Cache::Direct, vec![]),
+    ] {
+        let plan = Plan { cache, ..pair() };
+        let (mut disk, kernel) = quiet(&plan);
+        let terms = Terms {
+            fixed: legs.clone(),
+            ..Terms::first(&plan)
+        };
+        session(&plan, &mut disk, &kernel, &Interrupt::new(), &terms).unwrap();
+        assert_eq!(kernel.0.lock().unwrap().warmed, warmed);
+    }
+}
+
+#[test]
 fn reads_from_memory_end_the_session() {
     let (result, _) = measure(&pair(), |w| w.from_memory = 0.3);
     assert!(
@@ -312,7 +348,7 @@ fn a_leg_far_slower_than_its_aim_is_a_sample_of_what_it_did() {
     let (mut disk, kernel) = quiet(&plan);
     kernel.0.lock().unwrap().read_rate = 40e6;
     let terms = Terms {
-        leg_bytes: Some(vec![Bytes(400 * MIB)]),
+        fixed: Some(fixed(&[(400 * MIB, Some(SECOND))])),
         ..Terms::first(&plan)
     };
     let session = session(&plan, &mut disk, &kernel, &Interrupt::new(), &terms).unwrap();
@@ -403,3 +439,6 @@ fn an_existing_file_is_neither_laid_out_nor_written() {
         "its pages are evicted, not blamed"
     );
 }
+
+#[path = "session_legs_tests.rs"]
+mod legs;

@@ -100,7 +100,7 @@ impl<'a> Tally<'a> {
         (self.start, self.end) = (now, now);
         self.shared
             .until
-            .fetch_min(now + self.shared.limit, Ordering::Relaxed);
+            .fetch_min(now.saturating_add(self.shared.limit), Ordering::Relaxed);
     }
 
     /// A request issued at one time returned `bytes` at another. What ends after the first worker did is not part of

@@ -19,6 +19,7 @@ pub(crate) fn plan(rws: &[Rw]) -> Plan {
         direction: rw.direction().unwrap(),
         bytes: None,
         aim: Nanos(SECOND),
+        took: None,
     };
     Plan {
         test: "suite::test".into(),
@@ -39,10 +40,14 @@ pub(crate) fn plan(rws: &[Rw]) -> Plan {
         seed: 1,
         needs: Bytes(0),
         writes: Bytes(64 * GIB),
-        expected: Nanos(0),
+        expected: Some(Nanos(0)),
         budget: Nanos(600 * SECOND),
         budget_given: false,
         read_ahead: Bytes(0),
+        still: Nanos(100_000_000),
+        stripe: Bytes(0),
+        reread_after: Bytes(0),
+        numa_node: None,
         proof_required: true,
         key: WorkloadKey::new(),
     }
@@ -67,6 +72,8 @@ pub(crate) struct World {
     pub(crate) counters: Counters,
     /// Foreign bytes read during leg n.
     pub(crate) foreign: fn(usize) -> u64,
+    /// Foreign bytes written during leg n.
+    pub(crate) foreign_writes: fn(usize) -> u64,
     /// Share of reads served from memory.
     pub(crate) from_memory: f64,
     pub(crate) layout: Option<Layout>,
@@ -80,6 +87,12 @@ pub(crate) struct World {
     pub(crate) stolen: u64,
     /// Somebody writes all the time.
     pub(crate) restless: bool,
+    /// Bytes the device writes for each of ours.
+    pub(crate) amp: f64,
+    /// Requests that never return.
+    pub(crate) stuck: u64,
+    /// Memory touched, and the legs run before that.
+    pub(crate) warmed: Vec<(Bytes, usize)>,
 }
 
 pub(crate) struct Virtual {
@@ -111,6 +124,7 @@ pub(crate) fn quiet(plan: &Plan) -> (Virtual, Kernel) {
             steal: Some((0, 0)),
         },
         foreign: |_| 0,
+        foreign_writes: |_| 0,
         from_memory: 0.0,
         layout: Some(Layout {
             extents: 1,
@@ -122,6 +136,9 @@ pub(crate) fn quiet(plan: &Plan) -> (Virtual, Kernel) {
         signal: None,
         stolen: 0,
         restless: false,
+        amp: 1.0,
+        stuck: 0,
+        warmed: Vec::new(),
     };
     let world = Arc::new(Mutex::new(world));
     let count = match plan.source {
@@ -159,7 +176,8 @@ impl World {
 
     fn write(&mut self, bytes: u64) {
         add(&mut self.counters.own_written, bytes);
-        add(&mut self.counters.device_written, bytes);
+        let device = (bytes as f64 * self.amp) as u64 + (self.foreign_writes)(self.legs.len());
+        add(&mut self.counters.device_written, device);
     }
 
     fn read(&mut self, bytes: u64) {
@@ -223,6 +241,12 @@ impl Disk for Virtual {
         Ok(())
     }
 
+    fn warm_memory(&mut self, bytes: Bytes) {
+        let mut world = self.world.lock().unwrap();
+        let legs = world.legs.len();
+        world.warmed.push((bytes, legs));
+    }
+
     fn run(&mut self, leg: &LegSpec, interrupt: &Interrupt) -> Result<LegTally, MeasureError> {
         let mut world = self.world.lock().unwrap();
         world.legs.push(leg.clone());
@@ -274,7 +298,7 @@ impl Witness for Kernel {
     }
 
     fn in_flight(&self) -> Option<u64> {
-        Some(0)
+        Some(self.0.lock().unwrap().stuck)
     }
 
     fn resident(&self, _: &File) -> Option<Bytes> {

@@ -13,6 +13,9 @@ use crate::sample::MeasureError;
 use crate::suite::Direction;
 use crate::units::Nanos;
 
+/// Where the kernel lists the NUMA nodes.
+const NODES: &str = "/sys/devices/system/node";
+
 /// One way to issue requests. The caller guards: offsets lie in the file and fit the alignment, the file is open in the
 /// leg's mode, the pool was touched.
 pub(super) trait Engine: Send {
@@ -190,14 +193,29 @@ fn cpu() -> (u64, u64) {
         .map_or((0, 0), |u| (nanos(u.user_time()), nanos(u.system_time())))
 }
 
-/// CPUs this process may use, ascending.
-pub(super) fn cpus() -> Vec<usize> {
+/// CPUs this process may use, ascending: those of the device's NUMA node where it has one with any of them.
+pub(super) fn cpus(node: Option<u32>) -> Vec<usize> {
     let Ok(set) = rustix::thread::sched_getaffinity(None) else {
         return Vec::new();
     };
-    (0..rustix::thread::CpuSet::MAX_CPU)
+    let all: Vec<usize> = (0..rustix::thread::CpuSet::MAX_CPU)
         .filter(|cpu| set.is_set(*cpu))
-        .collect()
+        .collect();
+    let list = node.and_then(|n| std::fs::read_to_string(format!("{NODES}/node{n}/cpulist")).ok());
+    let near: Vec<usize> = list.map_or_else(Vec::new, |list| {
+        let listed = |cpu: &usize| in_list(&list, *cpu);
+        all.iter().copied().filter(listed).collect()
+    });
+    if near.is_empty() { all } else { near }
+}
+
+/// Whether a CPU stands in a list as the kernel prints it: `0-3,8,10-11`.
+fn in_list(list: &str, cpu: usize) -> bool {
+    list.trim().split(',').any(|part| {
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        let bounds = first.parse::<usize>().ok().zip(last.parse::<usize>().ok());
+        bounds.is_some_and(|(first, last)| (first..=last).contains(&cpu))
+    })
 }
 
 /// Keeps the calling thread on one CPU; a CPU that went away since is no reason to fail.
@@ -211,6 +229,23 @@ fn pin(cpu: usize) {
 mod tests {
     use super::*;
     use crate::engine::Interrupt;
+
+    #[test]
+    fn cpus_of_a_node_are_read_as_the_kernel_lists_them() {
+        let of = |list| {
+            (0..12)
+                .filter(|cpu| in_list(list, *cpu))
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(of("0-3,8,10-11\n"), [0, 1, 2, 3, 8, 10, 11]);
+        assert_eq!(of("5"), [5]);
+        assert_eq!(of("\n"), [0; 0], "a node without CPUs");
+        assert_eq!(
+            cpus(Some(u32::MAX)),
+            cpus(None),
+            "a node that is not there narrows nothing"
+        );
+    }
 
     #[test]
     fn an_engine_that_cannot_get_ready_does_not_leave_the_others_waiting() {

@@ -1,16 +1,18 @@
 //! Before and after a test: what is accepted for it, and what of it is worth keeping.
 
+#[cfg(target_os = "linux")]
+use super::story::unreadable;
 use super::story::{End, Known, Story};
 use super::{Confirm, Context, Promote, Told, promote};
-use crate::baseline::{AcceptOptions, CandidateSession};
+use crate::baseline::{self, AcceptOptions, CandidateSession};
 use crate::config::{Require, Update};
 #[cfg(target_os = "linux")]
 use crate::device::Looked;
+#[cfg(target_os = "linux")]
+use crate::facts::Identity;
 use crate::record::Record;
-use crate::sample::Session;
 use crate::store::{self, Found, Pending, Records, Wanted};
 use crate::suite::{EngineKind, Test};
-use crate::units::Bytes;
 use crate::verdict::Verdict;
 
 /// What is accepted for the test on this disk; with [`Confirm::Now`] also the first session of the earlier process.
@@ -20,7 +22,6 @@ pub(super) fn known(
     story: &mut Story<'_>,
     looked: &Looked,
 ) -> Result<Known, End> {
-    let unreadable = |e: store::StoreError| End::Refused(format!("failed to {e}"));
     let test = story.test;
     if context.confirm == Confirm::Now {
         let before = Records::of(&context.places, &context.run)
@@ -53,30 +54,23 @@ pub(super) fn known(
             }
             Found::None => (None, None),
         };
-    let leg_bytes = match &accepted {
-        Some(accepted) => Some(accepted.leg_bytes.clone()),
-        None => pending_leg_bytes(context, test, &wanted).map_err(unreadable)?,
-    };
     Ok(Known {
         accepted,
         identity,
-        leg_bytes,
+        pending: waiting(context, test, &looked.facts.identity),
     })
 }
 
-/// Bytes per leg of the newest pending session of the same suite text on this disk.
+/// Sessions of the test on this disk that wait to be accepted. Candidates that cannot be read stop no measurement;
+/// adding to them says why they cannot.
 #[cfg(target_os = "linux")]
-fn pending_leg_bytes(
-    context: &Context,
-    test: &Test,
-    wanted: &Wanted<'_>,
-) -> store::Result<Option<Vec<Bytes>>> {
-    let pending = Pending::of(&context.places).read_all()?;
-    let ours = pending.into_iter().map(|l| l.candidate).find(|c| {
-        c.suite == test.suite && c.test == test.name && c.text == test.text && wanted.is(&c.disk)
-    });
-    let newest = ours.and_then(|mut c| c.sessions.pop());
-    Ok(newest.map(|s| s.session.leg_bytes))
+fn waiting(context: &Context, test: &Test, disk: &Identity) -> Vec<CandidateSession> {
+    let all = Pending::of(&context.places).read_all().unwrap_or_default();
+    let ours = all
+        .into_iter()
+        .map(|left| left.candidate)
+        .find(|c| c.suite == test.suite && c.test == test.name && c.disk.hash == disk.hash);
+    ours.map_or_else(Vec::new, |candidate| candidate.sessions)
 }
 
 /// Writes the record and, where they may be accepted one day, the sessions; decides whether the test failed.
@@ -137,7 +131,9 @@ fn undecided_too_often(context: &Context, record: &Record) -> bool {
     let disk = |r: &Record| r.facts.as_ref().map(|f| f.identity.hash.clone());
     let undecided =
         |r: &&Record| r.judgement.verdict == Verdict::Inconclusive && disk(r) == disk(record);
-    before.iter().take_while(undecided).count() + 1 >= limit
+    // What a first session left for its second one to decide is part of this run.
+    let runs = before.iter().filter(|r| !r.unconfirmed);
+    runs.take_while(undecided).count() + 1 >= limit
 }
 
 /// Sessions of a trial, a retry, an interrupted or invalid test, or without I/O never become a baseline.
@@ -166,10 +162,7 @@ fn candidates(
         let candidate = CandidateSession {
             text: test.text.clone(),
             barred: barred(record),
-            session: Session {
-                rounds: without_series(session),
-                ..session.clone()
-            },
+            session: baseline::without_series(session.clone()),
         };
         let name = (test.suite.as_str(), test.name.as_str());
         Pending::of(&context.places).append(
@@ -180,16 +173,6 @@ fn candidates(
         )?;
     }
     Ok(())
-}
-
-/// The 100 ms series stay in the record; a baseline is judged without them.
-fn without_series(session: &Session) -> Vec<crate::sample::Round> {
-    let mut rounds = session.rounds.clone();
-    rounds
-        .iter_mut()
-        .flat_map(|r| &mut r.legs)
-        .for_each(|leg| leg.series.clear());
-    rounds
 }
 
 fn barred(record: &Record) -> Option<String> {

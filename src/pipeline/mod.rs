@@ -1,5 +1,5 @@
 //! The line, one call per arrow: look, plan, measure, estimate, judge, keep. The only loop, that of the verdict
-//! asking for another session, stands in [`line`].
+//! asking for another session, stands in [`line()`].
 
 mod context;
 mod keep;
@@ -9,12 +9,15 @@ mod story;
 mod turn;
 
 pub(crate) use context::{Confirm, Context, Vars, Workspace, places, vars};
-pub(crate) use promote::{Outcome, Promote, promote};
+#[cfg(feature = "cli")]
+pub(crate) use promote::Outcome;
+pub(crate) use promote::{Promote, promote};
 
 use crate::record::Record;
 use crate::suite::Test;
 #[cfg(target_os = "linux")]
 use crate::verdict::Look;
+#[cfg(feature = "cli")]
 pub(crate) use story::now;
 use story::{End, Story};
 
@@ -27,6 +30,10 @@ pub(crate) enum Purpose<'a> {
     /// On the configured disk, against its baseline.
     Gate,
     /// In this directory, against the last trial there.
+    #[cfg_attr(
+        not(feature = "cli"),
+        expect(dead_code, reason = "only the command makes a trial")
+    )]
     Trial(&'a std::path::Path),
 }
 
@@ -65,9 +72,9 @@ fn line(context: &Context, story: &mut Story<'_>) -> Result<End, End> {
         let session = turn.measure(context, story, &plan)?;
         story.sessions.push(session);
         match story.judge(context, &known) {
-            Look::Done(judgement) => return Ok(End::Judged(judgement)),
+            Look::Done(judgement) => return Ok(End::Judged(Box::new(judgement))),
             Look::AnotherSession(so_far) if context.confirm == Confirm::Later => {
-                return Ok(End::Unconfirmed(so_far));
+                return Ok(End::Unconfirmed(Box::new(so_far)));
             }
             Look::AnotherSession(_) => turn.wait_for_gap(context, story)?,
         }

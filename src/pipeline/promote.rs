@@ -25,6 +25,10 @@ pub(crate) struct Promote<'a> {
 
 /// What became of one candidate.
 #[derive(Debug)]
+#[cfg_attr(
+    not(feature = "cli"),
+    expect(dead_code, reason = "only the command tells them")
+)]
 pub(crate) struct Outcome {
     /// `suite::test`.
     pub(crate) name: String,
@@ -119,6 +123,7 @@ fn one(
     let options = AcceptOptions {
         now: now() as u64,
         revision: store::revision(&context.places.root),
+        by_model,
         ..ask.options.clone()
     };
     outcome.result = match baseline::accept(existing.as_ref(), candidate, &test, &options) {

@@ -3,16 +3,18 @@
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use super::{Context, Purpose};
-use crate::baseline::Accepted;
-use crate::facts::{Facts, Identity};
+use crate::baseline::{Accepted, CandidateSession};
+use crate::facts::{Facts, Identity, Settings};
+use crate::plan::{FixedLeg, Plan};
 use crate::record::{Record, SCHEMA};
 use crate::sample::{MeasureError, Session};
+use crate::stats::looks::MOST_SESSIONS;
+use crate::store::StoreError;
 use crate::suite::Test;
-use crate::units::Bytes;
 use crate::verdict::{Evidence, Judgement, Look, Reason, Verdict, judge};
 
-/// Sessions a run may take before it must decide.
-const MAX_SESSIONS: u32 = 2;
+/// The one key of a workload that a session may name otherwise than its plan: what the file system made of it.
+const CACHE_KEY: &str = "cache";
 
 /// One test on its way.
 #[derive(Debug)]
@@ -33,9 +35,9 @@ pub(crate) struct Story<'a> {
 #[derive(Debug)]
 pub(crate) enum End {
     /// With a verdict.
-    Judged(Judgement),
+    Judged(Box<Judgement>),
     /// With a verdict that a second session may change; the caller comes back for it.
-    Unconfirmed(Judgement),
+    Unconfirmed(Box<Judgement>),
     /// It cannot run here.
     Skipped(String),
     /// It must not run: what was found and what to do.
@@ -44,14 +46,54 @@ pub(crate) enum End {
     Stopped(MeasureError),
 }
 
+/// What a file that cannot be used ends a test with: one of another schema is a baseline that says nothing to this
+/// version, any other is in the way until somebody looks at it.
+#[cfg(target_os = "linux")]
+pub(crate) fn unreadable(error: StoreError) -> End {
+    let text = format!("failed to {error}");
+    if error.is_other_schema() {
+        End::Judged(Box::new(bare(Verdict::NotComparable, text)))
+    } else {
+        End::Refused(text)
+    }
+}
+
 /// What is accepted for a test, and of which disk.
 #[derive(Debug, Default)]
 pub(crate) struct Known {
     pub(crate) accepted: Option<Accepted>,
     pub(crate) identity: Option<Identity>,
-    /// Bytes per leg that sessions of this test share: the accepted ones, else those of its pending sessions, so that
-    /// several runs make one baseline.
-    pub(crate) leg_bytes: Option<Vec<Bytes>>,
+    /// Sessions that wait to be accepted for this test on this disk, oldest first.
+    pub(crate) pending: Vec<CandidateSession>,
+}
+
+impl Known {
+    /// The legs of the session that fixes their bytes for a run with these keys: an accepted one, else the newest that
+    /// waits and may be accepted together with this run. Runs that each sized their own legs would never make one
+    /// baseline.
+    pub(crate) fn fixed(
+        &self,
+        test: &Test,
+        settings: &Settings,
+        open: &Plan,
+    ) -> Option<Vec<FixedLeg>> {
+        let same_work = |s: &&Session| {
+            let keys = open.key.iter();
+            s.leg_bytes.len() == open.legs.len()
+                && keys
+                    .filter(|(key, _)| *key != CACHE_KEY)
+                    .all(|(key, value)| s.workload.get(key) == Some(value))
+        };
+        let accepted = self.accepted.iter().filter_map(|a| a.sessions.last());
+        let waiting = self.pending.iter().rev();
+        let waiting = waiting
+            .filter(|c| c.barred.is_none() && c.text == test.text)
+            .map(|c| &c.session)
+            .filter(|s| s.settings == *settings)
+            .filter(|s| s.debug_assertions == cfg!(debug_assertions));
+        let session = accepted.chain(waiting).find(same_work)?;
+        Some(FixedLeg::of(session, &open.legs))
+    }
 }
 
 /// Seconds since 1970.
@@ -96,7 +138,7 @@ impl<'a> Story<'a> {
             workload: &newest.workload,
             baseline: known.accepted.as_ref().zip(known.identity.as_ref()),
             by_model: context.config().matching == crate::config::Match::Model,
-            max_sessions: if self.is_trial() { 1 } else { MAX_SESSIONS },
+            max_sessions: if self.is_trial() { 1 } else { MOST_SESSIONS },
         })
     }
 
@@ -128,8 +170,8 @@ impl<'a> Story<'a> {
 /// Judgement, whether it was a refusal, whether a second session may change it, the signal that ended it.
 fn conclude(end: End, notes: Vec<String>) -> (Judgement, bool, bool, Option<i32>) {
     let (mut judgement, refused, unconfirmed, signal) = match end {
-        End::Judged(judgement) => (judgement, false, false, None),
-        End::Unconfirmed(judgement) => (judgement, false, true, None),
+        End::Judged(judgement) => (*judgement, false, false, None),
+        End::Unconfirmed(judgement) => (*judgement, false, true, None),
         End::Skipped(reason) => (bare(Verdict::Skipped, reason), false, false, None),
         End::Refused(reason) => (bare(Verdict::Skipped, reason), true, false, None),
         End::Stopped(error) => stopped(error),
@@ -165,10 +207,112 @@ pub(crate) fn bare(verdict: Verdict, detail: String) -> Judgement {
     Judgement {
         verdict,
         reason: None,
+        metric: None,
         detail,
         metrics: Vec::new(),
         moved: None,
         suspects: Vec::new(),
         notes: Vec::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::baseline::fixture;
+    use crate::suite::Rw;
+    use crate::units::Bytes;
+
+    fn waiting(id: &str, bytes: u64, text: &str) -> CandidateSession {
+        let mut session = fixture::session(id, 1, &[]);
+        session.leg_bytes = vec![Bytes(bytes), Bytes(bytes)];
+        session.debug_assertions = cfg!(debug_assertions);
+        CandidateSession {
+            text: text.to_owned(),
+            barred: None,
+            session,
+        }
+    }
+
+    /// A plan with the workload of the fixture's sessions.
+    fn open() -> Plan {
+        let mut plan = crate::engine::testing::plan(&[Rw::Read, Rw::Write]);
+        plan.key = fixture::session("1", 1, &[]).workload;
+        plan
+    }
+
+    fn chosen(known: &Known, change: impl Fn(&mut Settings, &mut Plan)) -> Option<u64> {
+        let test = fixture::test();
+        let (mut settings, mut plan) = (fixture::session("1", 1, &[]).settings, open());
+        change(&mut settings, &mut plan);
+        let fixed = known.fixed(&test, &settings, &plan)?;
+        assert_eq!(fixed.len(), 2);
+        Some(fixed[0].bytes.0)
+    }
+
+    #[test]
+    fn runs_without_a_baseline_take_the_legs_of_the_newest_session_they_can_be_accepted_with() {
+        let text = fixture::test().text;
+        let mut known = Known {
+            accepted: None,
+            identity: None,
+            pending: vec![],
+        };
+        assert_eq!(
+            chosen(&known, |_, _| ()),
+            None,
+            "the first run sizes its own"
+        );
+        let mut barred = waiting("3", 30, &text);
+        barred.barred = Some("attempt 2".into());
+        known.pending = vec![
+            waiting("1", 10, &text),
+            waiting("2", 20, &text),
+            barred,
+            waiting("4", 40, "another text"),
+        ];
+        assert_eq!(chosen(&known, |_, _| ()), Some(20));
+        let settings = |settings: &mut Settings, _: &mut Plan| {
+            settings.insert("scheduler".into(), "bfq".into());
+        };
+        assert_eq!(
+            chosen(&known, settings),
+            None,
+            "they would not be accepted together"
+        );
+        let workload = |_: &mut Settings, plan: &mut Plan| {
+            plan.key.insert("block".into(), "7 B".into());
+        };
+        assert_eq!(chosen(&known, workload), None);
+        let buffered = |_: &mut Settings, plan: &mut Plan| {
+            plan.key
+                .insert("cache".into(), "direct, as the plan calls it".into());
+        };
+        assert_eq!(
+            chosen(&known, buffered),
+            Some(20),
+            "what the file system made of it"
+        );
+        known.pending[1].session.debug_assertions = !cfg!(debug_assertions);
+        assert_eq!(chosen(&known, |_, _| ()), Some(10));
+    }
+
+    #[test]
+    fn an_accepted_session_fixes_the_legs_unless_it_is_of_another_workload() {
+        let mut session = waiting("1", 50, "").session;
+        let text = fixture::test().text;
+        let known = |session: &Session| Known {
+            accepted: Some(fixture::accepted(vec![session.clone()])),
+            identity: None,
+            pending: vec![waiting("2", 20, &text)],
+        };
+        session.settings.clear();
+        assert_eq!(
+            chosen(&known(&session), |_, _| ()),
+            Some(50),
+            "settings are suspects"
+        );
+        session.workload.insert("block".into(), "7 B".into());
+        assert_eq!(chosen(&known(&session), |_, _| ()), Some(20));
     }
 }

@@ -3,13 +3,13 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use super::story::{End, Known, Story, now};
+use super::story::{End, Known, Story, now, unreadable};
 use super::{Context, Purpose};
 use crate::config::Match;
 use crate::device::{self, DiskLock, KernelWitness, LookOptions, Looked, Roots};
 use crate::engine::{self, Terms};
 use crate::facts::TargetKind;
-use crate::plan::{Ask, Plan, Planned};
+use crate::plan::{Ask, FixedLeg, Plan, Planned};
 use crate::report::Style;
 use crate::sample::Session;
 use crate::store::{self, Wanted, Who};
@@ -36,7 +36,6 @@ pub(super) fn look(context: &Context, story: &mut Story<'_>) -> Result<Looked, E
             .ok_or_else(|| End::Refused("no disk is configured".to_owned()))?
             .to_owned(),
     };
-    let unreadable = |e: store::StoreError| End::Refused(format!("failed to {e}"));
     let options = LookOptions {
         allow_memory: config.allow_memory,
         allow_overlay: config.allow_overlay || trial,
@@ -71,18 +70,25 @@ pub(super) fn plan(
     looked: &Looked,
     known: &Known,
 ) -> Result<Plan, End> {
-    let ask = Ask {
+    let mut ask = Ask {
         trial: story.is_trial(),
-        fixed: known.leg_bytes.clone(),
+        fixed: None,
         seed: fastrand::u64(..),
         max_write: context.config().max_write,
         existing: existing(story, looked)?,
     };
     consent(context, looked)?;
-    match crate::plan::plan(story.test, &looked.facts, &ask) {
+    let decide = |ask: &Ask| match crate::plan::plan(story.test, &looked.facts, ask) {
         Planned::Run(plan) => Ok(*plan),
         Planned::Skip(reason) => Err(End::Skipped(reason)),
         Planned::Refuse(reason) => Err(End::Refused(reason)),
+    };
+    let open = decide(&ask)?;
+    ask.fixed = known.fixed(story.test, &looked.facts.settings, &open);
+    if ask.fixed.is_some() {
+        decide(&ask)
+    } else {
+        Ok(open)
     }
 }
 
@@ -185,7 +191,7 @@ impl Turn {
             terms.seed =
                 fastrand::Rng::with_seed(plan.seed.wrapping_add(story.sessions.len() as u64))
                     .u64(..);
-            terms.leg_bytes = first.map(|s| s.leg_bytes.clone());
+            terms.fixed = first.map(|s| FixedLeg::of(s, &plan.legs));
         }
         let mut disk = engine::open(plan, terms.seed).map_err(End::Stopped)?;
         let session = engine::session(

@@ -56,6 +56,13 @@ pub(super) fn key(work: &Workload, plan: &Plan) -> WorkloadKey {
     words.into_iter().map(|(k, v)| (k.to_owned(), v)).collect()
 }
 
+/// Whether a workload is the null engine's, which does no I/O: timed, never judged or kept.
+pub(crate) fn does_no_io(workload: &WorkloadKey) -> bool {
+    workload
+        .get("engine")
+        .is_some_and(|engine| engine == "null")
+}
+
 /// Bytes in the largest unit that divides them: two different sizes never read alike.
 pub(crate) fn exact(bytes: u64) -> String {
     let units = [(1 << 40, "TiB"), (GIB, "GiB"), (MIB, "MiB"), (KIB, "KiB")];

@@ -2,21 +2,18 @@
 
 use std::path::PathBuf;
 
+use super::amount::{bytes, times};
 use super::key::{exact, key};
+use super::place::{extent, reread_after, stripe};
 use super::{
     Ask, DataPlan, FlushPlan, LegPlan, MOST_REQUESTS, NOT_YET, Plan, Planned, Source, WorkloadKey,
 };
 use crate::facts::{Facts, TargetKind};
 use crate::suite::{
-    Block, Cache, Data, Direction, EngineKind, Flush, LegLength, Legs, On, Proof, Rw, Scratch,
-    Test, Workload, WriteMode,
+    Block, Cache, Data, Direction, EngineKind, Flush, LegLength, Legs, Proof, Rw, Test, Workload,
 };
-use crate::units::{Bytes, GIB, KIB, MIB, Nanos};
+use crate::units::{Bytes, GIB, KIB, Nanos};
 
-/// Extent per worker where the suite names none.
-const DEFAULT_EXTENT: u64 = 4 * GIB;
-/// The same in a trial.
-const TRIAL_EXTENT: u64 = 256 * MIB;
 /// Largest request: one registered buffer of io_uring holds no more.
 const MAX_BLOCK: u64 = GIB;
 /// Largest queue io_uring makes (`IORING_MAX_ENTRIES`).
@@ -27,23 +24,20 @@ const WARM_UP: u32 = 2;
 const KEEP: u32 = 20;
 /// The same in a trial.
 const TRIAL_KEEP: u32 = 8;
-/// What one leg costs beside its own time: eviction, flush, 100 ms of still counters.
-const BETWEEN_LEGS: u64 = 150_000_000;
 /// Time a leg aims at.
 const AIM: u64 = 1_000_000_000;
 /// The same where a cgroup limit fills and empties a token bucket.
 const AIM_THROTTLED: u64 = 3_000_000_000;
-/// Least budget of a session.
-const BUDGET: u64 = 60_000_000_000;
-/// Requests a leg has at least, for each one in flight.
-const LEAST_REQUESTS: u64 = 50;
-/// Layout rate assumed when telling beforehand how long a session takes.
-const LAYOUT_RATE: u64 = 400_000_000;
-/// Settling after the layout.
-const SETTLE: u64 = 2_000_000_000;
+/// How long a disk must stand still between two legs.
+const STILL: u64 = 100_000_000;
+/// The same where a cgroup limit holds. The kernel hands out bytes per slice of 100 ms and lets the slice of the last
+/// request run on for up to 200 ms (block/blk-throttle.c, `throtl_slice`): a leg that begins within it is given what
+/// the pause saved up, 3 % of a leg of three seconds, and one that begins after it is not. After a leg of the other
+/// direction the slice is always over, so a short pause would make every other round look faster.
+const STILL_THROTTLED: u64 = 300_000_000;
 
 /// Why there is no plan.
-enum No {
+pub(super) enum No {
     Skip(String),
     Refuse(String),
 }
@@ -69,7 +63,8 @@ fn make(test: &Test, facts: &Facts, ask: &Ask) -> Result<Plan, No> {
     let alignment = alignment(work, facts, &source)?;
     let random = rws(work).iter().any(|rw| rw.is_random());
     let block = block(work, facts, alignment, random)?;
-    let extent = extent(work, ask, &source, block)?;
+    let reread_after = reread_after(facts);
+    let extent = extent(work, facts, ask, &source, block)?;
     let legs = legs(work, facts, ask, block)?;
     let pair = legs.len() == 2;
     let copy_on_write = facts.filesystem.as_ref().is_some_and(|f| f.copy_on_write);
@@ -98,41 +93,42 @@ fn make(test: &Test, facts: &Facts, ask: &Ask) -> Result<Plan, No> {
         seed: ask.seed,
         needs: Bytes(0),
         writes: Bytes(0),
-        expected: Nanos(0),
+        expected: None,
         budget: Nanos(0),
-        budget_given: test.budget.is_some(),
+        // A trial's is never stretched either.
+        budget_given: test.budget.is_some() || ask.trial,
         read_ahead: Bytes(
             facts
                 .top()
                 .and_then(|l| l.queue.as_ref())
                 .map_or(0, |q| q.read_ahead_kb * KIB),
         ),
+        still: Nanos(if is_throttled(facts) {
+            STILL_THROTTLED
+        } else {
+            STILL
+        }),
+        stripe: stripe(facts),
+        reread_after,
+        numa_node: facts
+            .host
+            .notes
+            .get("numa_node")
+            .and_then(|node| node.parse().ok()),
         proof_required: work.proof == Proof::Required,
         key: WorkloadKey::new(),
     };
     bytes(&mut plan, facts, ask)?;
-    times(&mut plan, test);
+    times(&mut plan, test, facts, ask);
     plan.key = key(work, &plan);
     Ok(plan)
 }
 
 /// Keys whose workload this version does not measure.
 fn not_yet(work: &Workload) -> Result<(), No> {
-    let later = matches!(work.legs, Legs::Together(_))
-        || rws(work).contains(&Rw::RandRw)
-        || work.engine == EngineKind::Mmap
-        || work.write != WriteMode::Overwrite
-        || work.flush == Flush::Each
-        || work.time.is_some()
-        || work.files.is_some()
-        || work.zone.is_some()
-        || work.on == On::Device
-        || work.disks > 1
-        || work.scratch == Some(Scratch::Kept);
-    if later {
-        Err(No::Skip(NOT_YET.to_owned()))
-    } else {
-        Ok(())
+    match work.not_yet() {
+        Some(key) => Err(No::Skip(format!("{NOT_YET} ({key})"))),
+        None => Ok(()),
     }
 }
 
@@ -154,7 +150,7 @@ fn in_flight(work: &Workload) -> Result<(), No> {
     Err(No::Refuse(why))
 }
 
-fn rws(work: &Workload) -> Vec<Rw> {
+pub(super) fn rws(work: &Workload) -> Vec<Rw> {
     match &work.legs {
         Legs::Single(rw) => vec![*rw],
         Legs::Pair(a, b) => vec![*a, *b],
@@ -243,50 +239,19 @@ fn block(work: &Workload, facts: &Facts, alignment: u64, random: bool) -> Result
     )))
 }
 
-/// Bytes of each worker's own region, a multiple of the block.
-fn extent(work: &Workload, ask: &Ask, source: &Source, block: Bytes) -> Result<Bytes, No> {
-    let default = if ask.trial {
-        TRIAL_EXTENT
-    } else {
-        DEFAULT_EXTENT
-    };
-    let mut extent = work.size.map_or(default, |s| s.0);
-    if let Source::Existing(path) = source {
-        let Some(size) = ask.existing else {
-            return Err(No::Refuse(format!(
-                "{} cannot be opened, so its size is unknown",
-                path.display()
-            )));
-        };
-        let share = size.0 / u64::from(work.workers.max(1));
-        if work.size.is_some_and(|wanted| wanted.0 > share) {
-            return Err(No::Refuse(format!(
-                "{} holds {}, too little for {} workers of {} each; lower `size` or `workers`",
-                path.display(),
-                exact(size.0),
-                work.workers,
-                exact(extent)
-            )));
-        }
-        extent = work.size.map_or(share, |s| s.0);
-    }
-    let extent = extent - extent % block.0;
-    // One leg needs a region with at least one request; two take turns in two halves.
-    let least = block.0 * rws(work).len() as u64;
-    if extent < least {
-        return Err(No::Refuse(format!(
-            "a worker's extent of {} is too small for block {}; at least {} is needed",
-            exact(work.size.map_or(extent, |s| s.0)),
-            exact(block.0),
-            exact(least)
-        )));
-    }
-    Ok(Bytes(extent))
+/// A cgroup limit on bytes or requests holds for this process; one on memory fills no token bucket.
+fn is_throttled(facts: &Facts) -> bool {
+    let bucket = |key: &String| key.starts_with("cgroup.read_") || key.starts_with("cgroup.write_");
+    facts.settings.keys().any(bucket)
 }
 
 fn legs(work: &Workload, facts: &Facts, ask: &Ask, block: Bytes) -> Result<Vec<LegPlan>, No> {
-    let throttled = facts.settings.keys().any(|k| k.starts_with("cgroup."));
-    let floor = if throttled { AIM_THROTTLED } else { AIM };
+    // A trial tells no small changes apart and is to be over soon.
+    let floor = if is_throttled(facts) && !ask.trial {
+        AIM_THROTTLED
+    } else {
+        AIM
+    };
     let (aim, written) = match work.leg {
         None => (Nanos(floor), None),
         Some(LegLength::Time(time)) => (Nanos::from(time), None),
@@ -316,13 +281,15 @@ fn legs(work: &Workload, facts: &Facts, ask: &Ask, block: Bytes) -> Result<Vec<L
             return Err(No::Skip(NOT_YET.to_owned()));
         };
         // A baseline's bytes stand; written ones are rounded up to whole requests of every worker.
-        let fixed = ask.fixed.as_ref().map(|fixed| fixed[i]).or(written);
-        let bytes = fixed.map(|b| Bytes(b.0.max(1).next_multiple_of(step)));
+        let fixed = ask.fixed.as_ref().map(|fixed| fixed[i]);
+        let bytes = fixed.map(|f| f.bytes).or(written);
+        let bytes = bytes.map(|b| Bytes(b.0.max(1).next_multiple_of(step)));
         Ok(LegPlan {
             rw,
             direction,
             bytes,
             aim,
+            took: fixed.and_then(|f| f.took),
         })
     };
     rws.into_iter().enumerate().map(leg).collect()
@@ -343,78 +310,4 @@ fn data(data: Data, block: Bytes) -> Result<DataPlan, No> {
             )));
         }
     })
-}
-
-/// Bytes that must be free and bytes that will be written, against what the disk and the user allow.
-fn bytes(plan: &mut Plan, facts: &Facts, ask: &Ask) -> Result<(), No> {
-    if !matches!(plan.source, Source::Scratch(_)) {
-        return Ok(());
-    }
-    let Some(layout) = plan.extent.0.checked_mul(u64::from(plan.workers)) else {
-        return Err(No::Refuse(format!(
-            "{} workers of {} each are more than any disk holds",
-            plan.workers,
-            exact(plan.extent.0)
-        )));
-    };
-    let reserve = (layout / 50).max(16 * MIB);
-    plan.needs = Bytes(layout.saturating_add(reserve));
-    if plan.needs > facts.free {
-        return Err(No::Refuse(format!(
-            "too little space at {}: {} needed ({} to lay out and a reserve), {} free; lower `size` or `workers`",
-            facts.target.display(),
-            plan.needs,
-            exact(layout),
-            facts.free
-        )));
-    }
-    let rounds = u64::from(plan.most_rounds());
-    let requests = u64::from(plan.depth) * LEAST_REQUESTS * u64::from(plan.workers);
-    let least = plan.block.0.saturating_mul(requests);
-    let written = plan.legs.iter().filter(|l| l.direction == Direction::Write);
-    let (mut total, mut open) = (layout, false);
-    for leg in written {
-        open |= leg.bytes.is_none();
-        let each = leg.bytes.map_or(least, |b| b.0);
-        total = total.saturating_add(each.saturating_mul(rounds));
-    }
-    // Rates are not known before the first byte: an open leg is kept short enough to stay within what is allowed.
-    plan.writes = if open { ask.max_write } else { Bytes(total) };
-    if total > ask.max_write.0 {
-        return Err(No::Refuse(format!(
-            "{} writes {} in one session (layout {} and up to {rounds} rounds), more than max-write {}; \
-             lower `size`, `workers` or `leg`, or raise max-write",
-            plan.test,
-            Bytes(total),
-            exact(layout),
-            ask.max_write
-        )));
-    }
-    Ok(())
-}
-
-/// Budget and expected time of one session.
-fn times(plan: &mut Plan, test: &Test) {
-    let round: u64 = plan.legs.iter().map(|l| l.aim.0 + BETWEEN_LEGS).sum();
-    let rounds = u64::from(plan.warm_up + plan.keep);
-    let need = round.saturating_mul(22).max(BUDGET);
-    plan.budget = test.budget.map_or(Nanos(need), Nanos::from);
-    let layout = match plan.source {
-        Source::Scratch(_) => plan.extent.0.saturating_mul(u64::from(plan.workers)),
-        Source::Existing(_) | Source::Nowhere => 0,
-    };
-    let laying = if layout > 0 {
-        SETTLE + layout.saturating_mul(10) / (LAYOUT_RATE / 100_000_000)
-    } else {
-        0
-    };
-    // Finding the leg bytes takes about two legs of each kind.
-    let open = plan
-        .legs
-        .iter()
-        .filter(|l| l.bytes.is_none())
-        .map(|l| l.aim.0 * 2)
-        .sum::<u64>();
-    let measuring = round.saturating_mul(rounds).min(plan.budget.0);
-    plan.expected = Nanos(laying + open + measuring);
 }

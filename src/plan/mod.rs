@@ -4,16 +4,20 @@
 //! Owns every number a session is run with, except the leg bytes a first session finds by measuring. Where the legs
 //! lie within the extent is the engine's (`engine::runs`).
 
+mod amount;
 mod key;
 mod make;
+mod place;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use key::does_no_io;
 pub(crate) use key::exact;
 pub use make::plan;
 
 use serde::{Deserialize, Serialize};
 
+use crate::sample::{Fate, LegSample, Session};
 use crate::suite::{Cache, Direction, EngineKind, Rw};
 use crate::units::{Bytes, Nanos};
 
@@ -56,14 +60,23 @@ pub struct Plan {
     pub needs: Bytes,
     /// Most bytes one session will write.
     pub writes: Bytes,
-    /// Expected time of one session.
-    pub expected: Nanos,
+    /// Expected time of one session; `None` where the bytes of a leg are given and nothing tells their rate.
+    pub expected: Option<Nanos>,
     /// Time, counted from the first warm-up round, after which a session stops asking for further rounds.
     pub budget: Nanos,
     /// The budget was written in the suite: it is never stretched because legs turned out longer than aimed at.
     pub budget_given: bool,
+    /// How long the disk must stand still between two legs.
+    pub still: Nanos,
     /// Read-ahead of the device: how much more than asked a buffered read may fetch.
     pub read_ahead: Bytes,
+    /// Unit in which the device likes to be written (a whole stripe of a RAID); 0 where it tells none. Leg bytes that
+    /// are found by measuring are multiples of it.
+    pub stripe: Bytes,
+    /// Other traffic after which a byte may be read again: what caches below may hold is pushed out by then.
+    pub reread_after: Bytes,
+    /// NUMA node of the device, on whose CPUs workers run; `None` where there is but one or the kernel does not tell.
+    pub numa_node: Option<u32>,
     /// Whether a witness is required to vouch for the bytes.
     pub proof_required: bool,
     /// Workload keys that a baseline must share, in words: `block` → `128 KiB`. Leg bytes are added once known.
@@ -93,6 +106,42 @@ pub struct LegPlan {
     pub bytes: Option<Bytes>,
     /// The time a leg aims at when `bytes` is open.
     pub aim: Nanos,
+    /// The time a leg of these bytes took when they were fixed; `None` where nothing is known of it.
+    pub took: Option<Nanos>,
+}
+
+/// The bytes of one leg as an earlier session fixed them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FixedLeg {
+    /// Over all workers.
+    pub bytes: Bytes,
+    /// Median time such a leg took, drain included; `None` where the session cannot tell.
+    pub took: Option<Nanos>,
+}
+
+impl FixedLeg {
+    /// The legs of a session, in the order of `legs`. Two legs of one direction cannot be told apart by their samples,
+    /// so the time of neither is known.
+    #[must_use]
+    pub fn of(session: &Session, legs: &[LegPlan]) -> Vec<Self> {
+        let alone = |d: Direction| legs.iter().filter(|l| l.direction == d).count() == 1;
+        let median = |direction: Direction| {
+            let kept = session.rounds.iter().filter(|r| r.fate == Fate::Kept);
+            let of = kept
+                .flat_map(|r| &r.legs)
+                .filter(|l| l.direction == direction);
+            let mut times: Vec<Nanos> = of.map(LegSample::settled_time).collect();
+            times.sort_unstable();
+            times.get(times.len() / 2).copied()
+        };
+        let fixed = |(leg, bytes): (&LegPlan, &Bytes)| Self {
+            bytes: *bytes,
+            took: alone(leg.direction)
+                .then(|| median(leg.direction))
+                .flatten(),
+        };
+        legs.iter().zip(&session.leg_bytes).map(fixed).collect()
+    }
 }
 
 /// What is written, resolved to what a buffer filler needs.
@@ -131,8 +180,8 @@ pub enum Source {
 pub struct Ask {
     /// The quick look without configuration: small extent, eight rounds.
     pub trial: bool,
-    /// Leg bytes fixed by an accepted baseline, in the order of the legs.
-    pub fixed: Option<Vec<Bytes>>,
+    /// Leg bytes fixed by an earlier session, in the order of the legs.
+    pub fixed: Option<Vec<FixedLeg>>,
     /// Seed of the first session.
     pub seed: u64,
     /// Most bytes one session may write.
@@ -154,6 +203,9 @@ pub enum Planned {
 
 /// The reason a test of a key that this version does not measure is listed and skipped.
 pub const NOT_YET: &str = "not yet measured by this version";
+
+/// Rounds of the warm-up at most: short legs fit many into its two seconds.
+pub(crate) const MOST_WARM_UP: u32 = 20;
 
 /// Requests of a leg at most: their offsets are made before the clock runs and held in memory.
 pub(crate) const MOST_REQUESTS: u64 = 1 << 24;

@@ -86,6 +86,13 @@ fn ask() -> Ask {
     }
 }
 
+fn fixed(bytes: u64) -> FixedLeg {
+    FixedLeg {
+        bytes: Bytes(bytes),
+        took: None,
+    }
+}
+
 fn runs(test: &Test, facts: &Facts, ask: &Ask) -> Plan {
     match plan(test, facts, ask) {
         Planned::Run(plan) => *plan,
@@ -104,7 +111,7 @@ fn refusal(test: &Test, facts: &Facts, ask: &Ask) -> String {
 fn a_pair_gets_its_defaults() {
     let plan = runs(&test(), &facts(), &ask());
     assert_eq!(plan.test, "sequential::direct");
-    assert_eq!(plan.extent, Bytes(4 * GIB));
+    assert_eq!(plan.extent, Bytes(5 * GIB));
     assert_eq!((plan.warm_up, plan.keep, plan.seed), (2, 20, 7));
     assert_eq!(plan.source, Source::Scratch(PathBuf::from("/mnt/disk")));
     let legs: Vec<_> = plan
@@ -119,7 +126,7 @@ fn a_pair_gets_its_defaults() {
     );
     assert_eq!(plan.budget, Nanos(60_000_000_000));
     assert!(!plan.two_files && !plan.budget_given);
-    assert!(plan.needs > Bytes(4 * GIB) && plan.needs < Bytes(5 * GIB));
+    assert!(plan.needs > Bytes(5 * GIB) && plan.needs < Bytes(6 * GIB));
 }
 
 #[test]
@@ -133,6 +140,194 @@ fn a_trial_is_small_and_short() {
         },
     );
     assert_eq!((plan.extent, plan.keep), (Bytes(256 * MIB), 8));
+    assert_eq!(plan.writes, Bytes(8 * GIB));
+    assert!(plan.expected.unwrap() < Nanos(40_000_000_000));
+}
+
+#[test]
+fn a_trial_on_a_throttled_disk_stays_within_a_minute() {
+    let mut facts = facts();
+    facts
+        .settings
+        .insert("cgroup.read_bps".into(), "1000000".into());
+    let trial = Ask {
+        trial: true,
+        ..ask()
+    };
+    let plan = runs(&test(), &facts, &trial);
+    assert_eq!(plan.budget, Nanos(40_000_000_000));
+    assert!(plan.budget_given, "it must not be stretched");
+    assert_eq!(plan.legs[0].aim, Nanos(1_000_000_000));
+}
+
+#[test]
+fn a_limit_of_memory_is_no_throttle() {
+    let mut facts = facts();
+    facts
+        .settings
+        .insert("cgroup.memory".into(), "1073741824".into());
+    assert_eq!(
+        runs(&test(), &facts, &ask()).legs[0].aim,
+        Nanos(1_000_000_000)
+    );
+}
+
+#[test]
+fn a_default_size_is_raised_so_that_caches_below_forget() {
+    let extent = |change: &dyn Fn(&mut Test, &mut Facts)| {
+        let (mut test, mut facts) = (test(), facts());
+        facts.free = Bytes(100 * GIB);
+        change(&mut test, &mut facts);
+        let plan = runs(&test, &facts, &ask());
+        (plan.extent.0 / GIB, plan.reread_after.0 / GIB)
+    };
+    let raid = |f: &mut Facts| {
+        let behind = ("behind".to_owned(), "raid controller".to_owned());
+        f.host.notes.extend([behind]);
+    };
+    assert_eq!(extent(&|_, _| ()), (5, 4));
+    assert_eq!(
+        extent(&|t, _| t.workload.legs = Legs::Single(Rw::Read)),
+        (4, 4)
+    );
+    assert_eq!(extent(&|t, _| t.workload.workers = 4), (4, 4));
+    assert_eq!(
+        extent(&|t, f| {
+            raid(f);
+            t.workload.workers = 4
+        }),
+        (10, 32)
+    );
+    assert_eq!(extent(&|_, f| raid(f)), (40, 32));
+    assert_eq!(
+        extent(&|_, f| f.filesystem.as_mut().unwrap().copy_on_write = true),
+        (8, 4),
+        "two files of half the extent"
+    );
+    assert_eq!(
+        extent(&|t, f| {
+            raid(f);
+            t.workload.size = Some(Bytes(GIB))
+        }),
+        (1, 32),
+        "a written size stands"
+    );
+}
+
+#[test]
+fn a_stripe_is_believed_only_when_it_can_be_one() {
+    let stripe = |optimal_io_size| {
+        let mut facts = facts();
+        facts.stack = vec![Layer {
+            name: "md0".into(),
+            dev: "9:0".into(),
+            kind: LayerKind::Md,
+            depth: 0,
+            leaf: true,
+            model: None,
+            serial: None,
+            size: Bytes(100 * GIB),
+            queue: Some(Queue {
+                scheduler: "none".into(),
+                read_ahead_kb: 128,
+                nr_requests: 64,
+                max_sectors_kb: 1280,
+                max_hw_sectors_kb: 1280,
+                rotational: false,
+                write_cache: "write back".into(),
+                nomerges: 0,
+                iostats: true,
+                logical_block_size: 512,
+                physical_block_size: 4096,
+                optimal_io_size,
+            }),
+            backing_file: None,
+        }];
+        runs(&test(), &facts, &ask()).stripe.0
+    };
+    assert_eq!(stripe(3 * 512 * KIB), 3 * 512 * KIB);
+    assert_eq!(stripe(0), 0);
+    assert_eq!(stripe(65535 * 512), 0, "as USB bridges report");
+    assert_eq!(stripe(1 << 32), 0);
+}
+
+#[test]
+fn no_time_is_told_where_none_is_known() {
+    let mut test = test();
+    test.workload.leg = Some(LegLength::Bytes(Bytes(100 * MIB)));
+    assert_eq!(runs(&test, &facts(), &ask()).expected, None);
+
+    let mut throttled = facts();
+    for (key, rate) in [
+        ("cgroup.read_bps", "10485760"),
+        ("cgroup.write_bps", "5242880"),
+    ] {
+        throttled.settings.insert(key.into(), rate.into());
+    }
+    let expected = runs(&test, &throttled, &ask()).expected.unwrap();
+    // 22 rounds of 10 s and 20 s, and the layout of 5 GiB.
+    assert!((670.0..700.0).contains(&expected.seconds()), "{expected}");
+
+    let took = |seconds: u64| FixedLeg {
+        bytes: Bytes(100 * MIB),
+        took: Some(Nanos(seconds * 1_000_000_000)),
+    };
+    let known = Ask {
+        fixed: Some(vec![took(1), took(2)]),
+        ..ask()
+    };
+    let expected = runs(&test, &facts(), &known).expected.unwrap();
+    assert!((80.0..100.0).contains(&expected.seconds()), "{expected}");
+}
+
+#[test]
+fn fixed_legs_are_those_of_the_session_with_their_median_time() {
+    use crate::sample::{LegSample, Round};
+    let leg = |direction, seconds: u64| LegSample {
+        direction,
+        bytes: Bytes(MIB),
+        time: Nanos(seconds),
+        flush: Nanos(0),
+        drain: Nanos(1),
+        requests: 1,
+        cpu_user: Nanos(0),
+        cpu_system: Nanos(0),
+        own: None,
+        device: None,
+        device_other: None,
+        series: vec![],
+    };
+    let round = |fate, time| Round {
+        fate,
+        legs: vec![leg(Direction::Write, 10 * time), leg(Direction::Read, time)],
+        steal: None,
+    };
+    let mut session = crate::baseline::fixture::session("1", 1, &[]);
+    session.leg_bytes = vec![Bytes(5), Bytes(6)];
+    session.rounds = vec![
+        round(Fate::WarmUp, 1000),
+        round(Fate::Kept, 1),
+        round(Fate::Kept, 2),
+        round(Fate::Kept, 900),
+    ];
+    let took = |legs: &Legs| {
+        let mut test = test();
+        test.workload.legs = legs.clone();
+        let plan = runs(&test, &facts(), &ask());
+        let fixed = FixedLeg::of(&session, &plan.legs);
+        fixed
+            .iter()
+            .map(|f| (f.bytes.0, f.took.map(|t| t.0)))
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(
+        took(&Legs::Pair(Rw::Read, Rw::Write)),
+        [(5, Some(3)), (6, Some(21))]
+    );
+    assert_eq!(
+        took(&Legs::Pair(Rw::Read, Rw::RandRead)),
+        [(5, None), (6, None)]
+    );
 }
 
 #[test]
@@ -164,8 +359,8 @@ fn a_written_leg_length_and_budget_are_used_as_they_are() {
 fn the_bytes_of_a_baseline_win_over_the_suite() {
     let mut test = test();
     test.workload.leg = Some(LegLength::Bytes(Bytes(5 * MIB)));
-    let fixed = Ask {
-        fixed: Some(vec![Bytes(200 * MIB), Bytes(100 * MIB)]),
+    let known = Ask {
+        fixed: Some(vec![fixed(200 * MIB), fixed(100 * MIB)]),
         ..ask()
     };
     let bytes = |plan: Plan| plan.legs.iter().map(|l| l.bytes).collect::<Vec<_>>();
@@ -174,11 +369,11 @@ fn the_bytes_of_a_baseline_win_over_the_suite() {
         [Some(Bytes(5 * MIB)); 2]
     );
     assert_eq!(
-        bytes(runs(&test, &facts(), &fixed)),
+        bytes(runs(&test, &facts(), &known)),
         [Some(Bytes(200 * MIB)), Some(Bytes(100 * MIB))]
     );
     let wrong = Ask {
-        fixed: Some(vec![Bytes(1)]),
+        fixed: Some(vec![fixed(1)]),
         ..ask()
     };
     assert!(refusal(&test, &facts(), &wrong).contains("another number of legs"));
@@ -230,7 +425,7 @@ fn too_little_space_and_too_many_writes_name_both_numbers() {
     facts.free = Bytes(GIB);
     let why = refusal(&test(), &facts, &ask());
     assert!(
-        why.contains("4.1 GiB needed") && why.contains("1 GiB free"),
+        why.contains("5.1 GiB needed") && why.contains("1 GiB free"),
         "{why}"
     );
 
@@ -238,7 +433,7 @@ fn too_little_space_and_too_many_writes_name_both_numbers() {
     test.workload.leg = Some(LegLength::Bytes(Bytes(4 * GIB)));
     let why = refusal(&test, &self::facts(), &ask());
     assert!(
-        why.contains("writes 116 GiB") && why.contains("max-write 64 GiB"),
+        why.contains("writes 117 GiB") && why.contains("max-write 64 GiB"),
         "{why}"
     );
 }
@@ -250,7 +445,7 @@ fn an_open_write_leg_may_write_what_is_allowed_and_no_more() {
         max_write: Bytes(3 * GIB),
         ..ask()
     };
-    assert!(refusal(&test(), &facts(), &little).contains("layout 4 GiB"));
+    assert!(refusal(&test(), &facts(), &little).contains("layout 5 GiB"));
 }
 
 #[test]
@@ -326,10 +521,10 @@ fn what_is_not_measured_yet_is_skipped_with_that_reason() {
     for change in later {
         let mut test = test();
         change(&mut test.workload);
-        assert_eq!(
-            plan(&test, &facts(), &ask()),
-            Planned::Skip(NOT_YET.to_owned())
-        );
+        match plan(&test, &facts(), &ask()) {
+            Planned::Skip(why) => assert!(why.starts_with(NOT_YET), "{why}"),
+            other => panic!("planned all the same: {other:?}"),
+        }
     }
 }
 

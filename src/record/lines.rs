@@ -60,6 +60,8 @@ pub struct VerdictLine {
     pub seconds: f64,
     /// Settings that differ from the baseline's.
     pub suspects: Vec<Suspect>,
+    /// `provisional: …`, `improved: …` and the like, each a word and what there is to say.
+    pub notes: Vec<String>,
     /// Gated metrics first.
     pub metrics: Vec<MetricLine>,
 }
@@ -140,6 +142,7 @@ impl From<&Record> for VerdictLine {
             bytes_written: bytes(Direction::Write),
             seconds: record.window[1] - record.window[0],
             suspects: judgement.suspects.clone(),
+            notes: judgement.notes.clone(),
             metrics: judgement.metrics.iter().map(MetricLine::from).collect(),
         }
     }
@@ -330,6 +333,7 @@ mod tests {
             "bytes_written",
             "seconds",
             "suspects",
+            "notes",
             "metrics",
         ];
         wanted.sort_unstable();

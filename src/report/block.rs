@@ -4,11 +4,12 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use super::columns::Columns;
-use super::numbers::{limit_share, percent, value, with_interval};
+use super::numbers::with_interval;
 use super::style::{Style, Tone, escape};
-use super::table::{floor_word, header, remarks, rows};
-use super::{moved_words, verdict_word};
+use super::table::{bound_word, header, remarks, rows, word};
 use crate::record::Record;
+use crate::suite::is_name;
+use crate::units::figures::{percent, value};
 use crate::verdict::{MetricResult, Reason, Verdict};
 
 /// Tells one test's outcome: for a failure the line `Error: …`, which runners copy into their reports, then metrics,
@@ -58,10 +59,10 @@ pub fn one_test(
 #[must_use]
 pub fn tell(record: &Record) -> String {
     let judgement = &record.judgement;
-    let word = verdict_word(judgement.verdict);
+    let word = word(record);
     let name = format!("{}::{}", record.suite, record.test);
     let name = escape(&name);
-    let Some(m) = decisive(record).filter(|_| by_metric(judgement.verdict)) else {
+    let Some(m) = judgement.decisive() else {
         return if judgement.detail.is_empty() {
             format!("{word}: {name}")
         } else {
@@ -83,40 +84,20 @@ pub fn tell(record: &Record) -> String {
         line.push_str(&format!(", limit {limit}"));
     }
     if let Some(moved) = judgement.moved {
-        line.push_str(&format!("; {}", moved_words(moved)));
+        line.push_str(&format!("; {}", moved.word()));
     }
     line
-}
-
-/// Whether a verdict rests on a metric; the others rest on what the detail says.
-pub(super) fn by_metric(verdict: Verdict) -> bool {
-    matches!(
-        verdict,
-        Verdict::Pass | Verdict::Regressed | Verdict::Inconclusive | Verdict::NoBaseline
-    )
-}
-
-/// The metric a verdict rests on: the first that has it and may fail, else the first judged, else the first.
-fn decisive(record: &Record) -> Option<&MetricResult> {
-    let metrics = &record.judgement.metrics;
-    let has = |m: &&MetricResult| m.verdict == Some(record.judgement.verdict);
-    metrics
-        .iter()
-        .find(|m| has(m) && !m.advisory)
-        .or_else(|| metrics.iter().find(has))
-        .or_else(|| metrics.iter().find(|m| m.verdict.is_some()))
-        .or_else(|| metrics.first())
 }
 
 /// The limit as a value, and where it comes from.
 fn limit(m: &MetricResult, reason: Option<Reason>) -> Option<String> {
     let floor = m
         .floor
-        .map(|floor| format!("{} ({})", value(&m.unit, floor), floor_word(m)));
+        .map(|floor| format!("{} ({})", value(&m.unit, floor), bound_word(m)));
     if reason == Some(Reason::Floor) && floor.is_some() {
         return floor;
     }
-    let share = limit_share(m).zip(m.baseline).map(|(share, baseline)| {
+    let share = m.limit().zip(m.baseline).map(|(share, baseline)| {
         format!(
             "{} ({})",
             value(&m.unit, baseline * (1.0 + share)),
@@ -159,8 +140,7 @@ fn ways_to_update(out: &mut dyn Write, record: &Record) -> io::Result<()> {
 
 /// A name as one word of a shell, printable in any case.
 fn shell_word(name: &str) -> String {
-    let plain = |b: u8| b.is_ascii_alphanumeric() || b"_:./-".contains(&b);
-    if !name.is_empty() && name.bytes().all(plain) {
+    if is_name(name) {
         return name.to_owned();
     }
     format!("'{}'", escape(name).replace('\'', r"'\''"))
@@ -247,6 +227,14 @@ mod tests {
     }
 
     #[test]
+    fn a_refusal_is_called_one() {
+        let mut record = invalid();
+        record.judgement.verdict = Verdict::Skipped;
+        record.refused = true;
+        assert!(block(&record).starts_with("Error: refused: sequential::direct: "));
+    }
+
+    #[test]
     fn without_a_baseline_in_ci_the_disk_and_the_command_are_named() {
         insta::assert_snapshot!(block(&no_baseline()), @r#"
         Error: no-baseline: sequential::readers::workers-5 ratio 1.702 (1.634–1.771), no baseline for acme-1GiB-ext4, limit 0.500 (min)
@@ -267,10 +255,11 @@ mod tests {
         let mut record = regressed();
         let m = &mut record.judgement.metrics[0];
         m.metric = "read_p99".parse().unwrap();
+        record.judgement.metric = Some(m.metric.clone());
         m.unit = "ns".into();
         (m.value, m.lower, m.upper, m.baseline) = (2e5, 1.9e5, 2.1e5, Some(1e5));
         m.tolerance = Some(0.2);
-        insta::assert_snapshot!(tell(&record), @r#"regressed: sequential::direct read_p99 200 µs (190–210) against baseline 100 µs, limit 125 µs (+25.0 %); read fell"#);
+        insta::assert_snapshot!(tell(&record), @r#"regressed: sequential::direct read_p99 200 µs (190–210) against baseline 100 µs, limit 120 µs (+20.0 %); read fell"#);
     }
 
     #[test]

@@ -2,12 +2,11 @@
 
 use std::io::{self, Write};
 
-use super::block::by_metric;
 use super::columns::{Cell, Columns, wrap};
-use super::numbers::{limit_share, percent, percent_between, value, with_interval};
+use super::numbers::with_interval;
 use super::style::{Style, Tone, escape};
-use super::{moved_words, reason_word, verdict_word};
 use crate::record::Record;
+use crate::units::figures::{percent, percent_between, value};
 use crate::verdict::{MetricResult, Reason, Verdict};
 
 /// From this width on the change shows its interval and what the run could have told.
@@ -37,8 +36,7 @@ pub fn verdict_table(out: &mut dyn Write, records: &[Record], style: Style) -> i
 /// # Errors
 /// The writer's.
 pub fn decided_line(out: &mut dyn Write, records: &[Record]) -> io::Result<()> {
-    let is_decided =
-        |r: &&Record| matches!(r.judgement.verdict, Verdict::Pass | Verdict::Regressed);
+    let is_decided = |r: &&Record| r.judgement.verdict.is_decided();
     let decided = records.iter().filter(is_decided).count();
     writeln!(out, "decided {decided} of {}", records.len())
 }
@@ -66,9 +64,9 @@ pub(super) fn header(style: Style) -> Vec<Cell> {
 fn heading(record: &Record, style: Style) -> String {
     let name = format!("{}::{}", record.suite, record.test);
     let judgement = &record.judgement;
-    let mut verdict = verdict_word(judgement.verdict).to_owned();
+    let mut verdict = word(record).to_owned();
     if let Some(reason) = judgement.reason {
-        verdict = format!("{verdict} ({})", reason_word(reason));
+        verdict = format!("{verdict} ({})", reason.word());
     }
     if record.advisory {
         verdict.push_str(", advisory");
@@ -78,6 +76,15 @@ fn heading(record: &Record, style: Style) -> String {
         style.paint(Tone::Strong, &escape(&name)),
         style.paint(Tone::of(judgement.verdict), &verdict)
     )
+}
+
+/// The verdict's word; a target that was refused is called so, since nothing of it was skipped by wish.
+pub(super) fn word(record: &Record) -> &'static str {
+    if record.refused {
+        "refused"
+    } else {
+        record.judgement.verdict.word()
+    }
 }
 
 /// One row a metric.
@@ -114,9 +121,9 @@ fn row(m: &MetricResult, reason: Option<Reason>, style: Style) -> Vec<Cell> {
 
 /// The limit in force: the floor that was violated, else the tolerance, else the floor.
 fn limit(m: &MetricResult, reason: Option<Reason>) -> String {
-    let tolerance = limit_share(m).map(percent);
+    let tolerance = m.limit().map(percent);
     let floor = m.floor.map(|floor| {
-        let word = floor_word(m);
+        let word = bound_word(m);
         format!("{word} {}", value(&m.unit, floor))
     });
     let violated = reason == Some(Reason::Floor) && m.verdict == Some(Verdict::Regressed);
@@ -128,20 +135,16 @@ fn limit(m: &MetricResult, reason: Option<Reason>) -> String {
     first.or(second).unwrap_or_default()
 }
 
-/// The gate key a floor was written under.
-pub(super) fn floor_word(m: &MetricResult) -> &'static str {
-    if m.metric.kind.higher_is_better() {
-        "min"
-    } else {
-        "max"
-    }
+/// The gate key a floor or ceiling was written under.
+pub(super) fn bound_word(m: &MetricResult) -> &'static str {
+    if m.ceiling { "max" } else { "min" }
 }
 
 fn verdict_cell(m: &MetricResult) -> Cell {
     let Some(verdict) = m.verdict else {
         return Cell::left("");
     };
-    let mut text = verdict_word(verdict).to_owned();
+    let mut text = verdict.word().to_owned();
     if m.improved {
         text.push_str(", improved");
     }
@@ -154,13 +157,13 @@ fn verdict_cell(m: &MetricResult) -> Cell {
 /// Detail, what moved, changed settings and notes, wrapped; less what the line of [`super::tell`] said before.
 pub(super) fn remarks(record: &Record, told: bool, width: usize) -> Vec<String> {
     let judgement = &record.judgement;
-    let told_all = told && (judgement.metrics.is_empty() || !by_metric(judgement.verdict));
+    let told_all = told && judgement.decisive().is_none();
     let mut texts = Vec::new();
     if judgement.verdict != Verdict::Pass && !judgement.detail.is_empty() && !told_all {
         texts.push(escape(&judgement.detail).into_owned());
     }
     if let Some(moved) = judgement.moved.filter(|_| !told) {
-        texts.push(moved_words(moved).to_owned());
+        texts.push(moved.word().to_owned());
     }
     for suspect in &judgement.suspects {
         texts.push(format!(

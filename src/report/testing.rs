@@ -44,6 +44,7 @@ fn metric(name: &str, value: f64, baseline: Option<f64>, verdict: Option<Verdict
         tolerance: baseline.map(|_| 0.06),
         resolvable: baseline.map(|_| 0.045),
         floor: None,
+        ceiling: false,
         verdict,
         advisory: false,
         improved: false,
@@ -122,6 +123,7 @@ fn record(verdict: Verdict, metrics: Vec<MetricResult>, failed: bool) -> Record 
         judgement: Judgement {
             verdict,
             reason: None,
+            metric: metrics.first().map(|m| m.metric.clone()),
             detail: String::new(),
             metrics,
             moved: None,
@@ -229,6 +231,12 @@ pub(super) fn trial_record(ratio: f64) -> Record {
     let metrics = pair(ratio * 120e6, 120e6, [None; 3], false);
     let mut record = record(Verdict::NoBaseline, metrics, false);
     record.trial = true;
+    let legs = record.sessions.iter_mut().flat_map(|s| &mut s.rounds);
+    for leg in legs.flat_map(|r| &mut r.legs) {
+        if leg.direction == Direction::Read {
+            leg.time = Nanos((1e9 / ratio) as u64);
+        }
+    }
     record
 }
 
@@ -272,6 +280,7 @@ pub(super) fn plan(test: &str, depth: u32) -> Plan {
         direction,
         bytes: None,
         aim: Nanos(1_000_000_000),
+        took: None,
     };
     Plan {
         test: test.into(),
@@ -295,10 +304,14 @@ pub(super) fn plan(test: &str, depth: u32) -> Plan {
         seed: 1,
         needs: Bytes(4 * GIB),
         writes: Bytes(6 * GIB),
-        expected: Nanos(46_000_000_000),
+        expected: Some(Nanos(46_000_000_000)),
         budget: Nanos(60_000_000_000),
         budget_given: false,
         read_ahead: Bytes(128 * KIB),
+        still: Nanos(100_000_000),
+        stripe: Bytes(0),
+        reread_after: Bytes(0),
+        numa_node: None,
         proof_required: true,
         key: BTreeMap::new(),
     }

@@ -2,11 +2,12 @@
 
 use std::io::{self, Write};
 
-use super::numbers::{age, percent, value};
+use super::numbers::age;
 use super::style::{Style, Tone, escape};
-use super::{verdict_table, verdict_word};
+use super::verdict_table;
 use crate::record::Record;
-use crate::verdict::Verdict;
+use crate::units::figures::{percent, percent_between, value};
+use crate::verdict::{TrialChange, Verdict, compare_trials};
 
 /// Draws a trial. `last` is the trial before on this disk, `now` seconds since 1970.
 ///
@@ -21,7 +22,7 @@ pub fn trial(
 ) -> io::Result<()> {
     verdict_table(out, std::slice::from_ref(record), style)?;
     let verdict = record.judgement.verdict;
-    let word = verdict_word(verdict);
+    let word = verdict.word();
     let meaning = match verdict {
         Verdict::NoBaseline | Verdict::Pass => {
             "a trial compares with the last one only and never fails on a rate"
@@ -62,36 +63,35 @@ fn compare(
         "against the last trial on this disk, {}:",
         age(then, now)
     )?;
-    let mut any = false;
-    for m in &record.judgement.metrics {
-        let before = last
-            .judgement
-            .metrics
-            .iter()
-            .find(|old| old.metric == m.metric);
-        let Some(before) = before.filter(|old| old.value > 0.0) else {
-            continue;
-        };
-        any = true;
-        let name = escape(&m.metric.to_string()).into_owned();
-        let overlap = m.lower <= before.upper && before.lower <= m.upper;
-        writeln!(
-            out,
-            "  {name} {} → {} ({}){}",
-            value(&m.unit, before.value),
-            value(&m.unit, m.value),
-            percent(m.value / before.value - 1.0),
-            if overlap {
-                ", within the intervals"
-            } else {
-                ""
-            }
-        )?;
+    let sessions = last.sessions.last().zip(record.sessions.last());
+    let changes = sessions.map(|(before, now)| compare_trials(before, now));
+    let changes = changes.unwrap_or_default();
+    for change in &changes {
+        writeln!(out, "  {}", in_words(change))?;
     }
-    if !any {
-        writeln!(out, "  it has no metric in common with this one")?;
+    if changes.is_empty() {
+        writeln!(out, "  it did other work than this one")?;
     }
     Ok(())
+}
+
+/// `ratio 1.700 → 1.290, −24.1 % (−25.3…−22.8 %)`.
+fn in_words(change: &TrialChange) -> String {
+    let unit = change.metric.kind.unit();
+    let (share, spread) = (change.change, change.change.lower..=change.change.upper);
+    format!(
+        "{} {} → {}, {} ({}){}",
+        escape(&change.metric.to_string()),
+        value(unit, change.before.value),
+        value(unit, change.now.value),
+        percent(share.value),
+        percent_between(share.lower, share.upper),
+        if spread.contains(&0.0) {
+            ": no change that two sessions could tell"
+        } else {
+            ""
+        }
+    )
 }
 
 /// What to do for a gate instead of a look.
@@ -150,14 +150,25 @@ mod tests {
         let now = last.window[1] as u64 + 7300;
         let text = drawn(|out| trial(out, &record, Some(&last), now, plain(80)));
         assert!(
-            text.contains("last trial on this disk, 2 h ago:\n  ratio 1.700 → 1.290 (−24.1 %)\n"),
+            text.contains("last trial on this disk, 2 h ago:\n  ratio 1.700 → 1.290, −24.1 % ("),
             "{text}"
         );
         let same = drawn(|out| trial(out, &last, Some(&last), now, plain(80)));
         assert!(
-            same.contains("ratio 1.700 → 1.700 (0.0 %), within the intervals"),
+            same.contains("ratio 1.700 → 1.700, 0.0 % (")
+                && same.contains("): no change that two sessions could tell"),
             "{same}"
         );
+    }
+
+    #[test]
+    fn a_trial_of_other_work_is_not_compared() {
+        let (last, mut record) = (trial_record(1.70), trial_record(1.29));
+        record.sessions[0]
+            .workload
+            .insert("block".into(), "4 KiB".into());
+        let text = drawn(|out| trial(out, &record, Some(&last), 1, plain(80)));
+        assert!(text.contains("other work") && !text.contains("→"), "{text}");
     }
 
     #[test]

@@ -80,6 +80,20 @@ impl Change {
         (self.delta - reach, self.delta + reach)
     }
 
+    /// (candidate − baseline) / baseline with its 95 % limits. A metric where less is better was turned before.
+    #[must_use]
+    pub fn as_share(&self, higher_is_better: bool) -> Estimate {
+        let sign = if higher_is_better { 1.0 } else { -1.0 };
+        let natural = |y: f64| (sign * y).exp_m1();
+        let limits = self.limits();
+        let (a, b) = (natural(limits.0), natural(limits.1));
+        Estimate {
+            value: natural(self.delta),
+            lower: a.min(b),
+            upper: a.max(b),
+        }
+    }
+
     /// The smallest loss, on the log scale, that an unchanged disk would have been cleared of nine times in ten
     /// at the nominal level `level` with the precision of this run.
     #[must_use]

@@ -9,10 +9,6 @@ use crate::units::Nanos;
 use super::robust::{pooled_stat, session_stat, within_run};
 use super::{Estimate, SessionStat, steady};
 
-/// Samples that must lie above a percentile for it to be printed, and for it to be gated.
-const ABOVE_TO_PRINT: u64 = 10;
-const ABOVE_TO_GATE: u64 = 50;
-
 /// What a session yields for one metric, in the metric's unit; every number is finite and above zero.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Yield {
@@ -216,38 +212,24 @@ fn pooled(value: f64) -> Yield {
 }
 
 /// A percentile with its 95 % limits by order statistics (the binomial spread of the rank).
-fn percentile(latency: &Latency, thousandth: u16) -> Option<Yield> {
-    let total = latency
-        .counts
-        .iter()
-        .try_fold(0_u64, |sum, [_, n]| sum.checked_add(*n))?;
-    let share = f64::from(thousandth) / 1000.0;
-    let above = total / 1000 * u64::from(1000 - thousandth.min(1000))
-        + total % 1000 * u64::from(1000 - thousandth.min(1000)) / 1000;
-    if above < ABOVE_TO_PRINT {
-        return None;
-    }
-    let spread = 1.96 * (total as f64 * share * (1.0 - share)).sqrt();
-    let rank = total as f64 * share;
-    let at = |rank: f64| value_at(latency, (rank.ceil().max(1.0) as u64).min(total));
+fn percentile(latency: &Latency, thousandths: u16) -> Option<Yield> {
+    let point = latency.percentile(thousandths)?;
+    let (total, share) = (latency.count() as f64, f64::from(thousandths) / 1000.0);
+    let rank = total * share;
+    let spread = 1.96 * (rank * (1.0 - share)).sqrt();
+    let at = |rank: f64| {
+        let time = latency.at_rank(rank.ceil().max(1.0) as u64)?;
+        Some(time.0 as f64)
+    };
     let value = Estimate {
-        value: at(rank)?,
+        value: point.value.0 as f64,
         lower: at(rank - spread)?,
         upper: at(rank + spread + 1.0)?,
     };
     positive(&value.lower).then_some(Yield::Pooled {
         value,
-        gateable: above >= ABOVE_TO_GATE,
+        gateable: point.gated(),
     })
-}
-
-fn value_at(latency: &Latency, rank: u64) -> Option<f64> {
-    let mut seen = 0;
-    let reached = latency.counts.iter().find(|[_, n]| {
-        seen += n;
-        seen >= rank
-    });
-    reached.map(|[value, _]| *value as f64)
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "used with filter")]

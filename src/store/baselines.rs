@@ -343,7 +343,7 @@ pub fn read_baseline(path: &Path) -> Result<Baseline> {
 
 /// Text to baseline.
 fn parse_baseline(path: &Path, text: &str) -> Result<Baseline> {
-    Baseline::parse(path, text).map_err(|e| StoreError::Content(e.to_string()))
+    Baseline::parse(path, text).map_err(|e| StoreError::Content(Box::new(e)))
 }
 
 #[cfg(test)]

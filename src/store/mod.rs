@@ -33,6 +33,8 @@ pub use replace::replace_file;
 pub use revision::revision;
 pub use suites::{Embedded, SuiteText, suite_names, suite_text, suite_texts};
 
+use crate::baseline::{BaselineError, Fault};
+
 /// Largest text file that is read; a larger one is not one of ours.
 const MAX_TEXT: u64 = 256 << 20;
 
@@ -59,7 +61,7 @@ pub enum StoreError {
     },
     /// What stands in a file is not what its parser expects; the sentence names the path.
     #[error("use {0}")]
-    Content(String),
+    Content(Box<BaselineError>),
 }
 
 impl StoreError {
@@ -70,6 +72,12 @@ impl StoreError {
             path: path.to_owned(),
             source,
         }
+    }
+
+    /// A baseline or candidate of a version this one does not read.
+    #[must_use]
+    pub fn is_other_schema(&self) -> bool {
+        matches!(self, Self::Content(error) if error.fault == Fault::Schema)
     }
 
     /// A complaint about a path.

@@ -5,35 +5,33 @@
 
 use std::path::{Path, PathBuf};
 
-use sha2::{Digest, Sha256};
-
 use super::baselines::read_baseline;
-use super::{Pending, Places, Result, names_in};
+use super::{Pending, Places, Result, StoreError, names_in};
+use crate::facts::salted_hash;
 
 /// Hash of an absolute path under a disk's salt, hex.
 #[must_use]
 pub fn path_hash(salt: &str, path: &Path) -> String {
-    let mut hash = Sha256::new();
-    hash.update(salt.as_bytes());
-    hash.update([0]);
-    hash.update(path.as_os_str().as_encoded_bytes());
-    hash.finalize()
-        .iter()
-        .map(|byte| format!("{byte:02x}"))
-        .collect()
+    salted_hash(salt, path.as_os_str().as_encoded_bytes())
 }
 
 /// Whether any accepted or pending numbers come from this directory while it was a mount point of its own.
 ///
+/// A file that does not parse tells nothing here; where it is the one that matters, reading it tells what is wrong.
+///
 /// # Errors
-/// A file that does not parse.
+/// A file or folder that cannot be read.
 pub fn was_mount_point(places: &Places, target: &Path) -> Result<bool> {
     let path = std::path::absolute(target).unwrap_or_else(|_| target.to_owned());
     let is = |salt: &str, stored: Option<&String>| {
         stored.is_some_and(|hash| *hash == path_hash(salt, &path))
     };
     for file in baseline_files(&places.baselines_dir)? {
-        let baseline = read_baseline(&file)?;
+        let baseline = match read_baseline(&file) {
+            Ok(baseline) => baseline,
+            Err(StoreError::Content(_)) => continue,
+            Err(error) => return Err(error),
+        };
         if baseline
             .tests
             .values()

@@ -147,7 +147,7 @@ fn read_candidate(path: &Path) -> Result<Option<Candidate>> {
     };
     Candidate::parse(path, &text)
         .map(Some)
-        .map_err(|e| StoreError::Content(e.to_string()))
+        .map_err(|e| StoreError::Content(Box::new(e)))
 }
 
 #[cfg(test)]

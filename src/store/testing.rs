@@ -91,6 +91,7 @@ pub(super) fn record(suite: &str, test: &str, serial: &str, start: f64) -> Recor
         judgement: Judgement {
             verdict: Verdict::Pass,
             reason: None,
+            metric: None,
             detail: String::new(),
             metrics: Vec::new(),
             moved: None,

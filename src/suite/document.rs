@@ -8,7 +8,7 @@ use super::gates::{self, Rule};
 use super::keys::{self, PATTERN, Written};
 use super::values::{Field, unknown};
 use super::written::{self, Fault, Faults, in_order, printable, quote};
-use super::{Suite, SuiteError, Test, Workload, canon, fio, rules};
+use super::{Suite, SuiteError, Test, Workload, canon, fio, is_name, rules};
 
 /// The keys a file may start a line with.
 const TOP: [&str; 4] = ["about", "defaults", "test", "gate"];
@@ -314,12 +314,11 @@ fn read_test(
     Some(test)
 }
 
-/// Names are typed into shells, shown by cargo and nextest, and become parts of file names.
+/// A name by the rule of all names that leads nowhere else as a path.
 fn read_name(field: Field<'_, '_>) -> Result<String, Fault> {
     const LIKE: &str = "a name of letters, digits and `_ : . / -`, at most 120 of them";
     let name = field.text(LIKE)?;
-    let plain = |c: char| c.is_ascii_alphanumeric() || "_:./-".contains(c);
-    if name.is_empty() || name.len() > 120 || !name.chars().all(plain) {
+    if name.len() > 120 || !is_name(name) {
         return Err(field.fault(LIKE));
     }
     let leaves = name.split('/').any(|part| matches!(part, "" | "." | ".."));

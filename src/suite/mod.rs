@@ -13,6 +13,7 @@ mod gates;
 mod keys;
 mod legs;
 mod metric;
+mod names;
 mod readers;
 mod rules;
 #[cfg(test)]
@@ -24,6 +25,7 @@ pub(crate) mod written;
 pub use document::parse;
 pub use embedded::embedded;
 pub use error::SuiteError;
+pub(crate) use names::is_name;
 pub use workload::DEFAULT_SIZE;
 
 use std::collections::BTreeMap;

@@ -1,6 +1,8 @@
 //! What follows from a workload: the figures it yields, and whether this version can measure it.
 
-use super::{Direction, EngineKind, Flush, Legs, Metric, MetricKind, On, Rw, Workload, WriteMode};
+use super::{
+    Direction, EngineKind, Flush, Legs, Metric, MetricKind, On, Rw, Scratch, Workload, WriteMode,
+};
 use crate::units::Bytes;
 
 /// Extent per worker when the file does not say; only this default may be raised by the plan.
@@ -96,6 +98,7 @@ impl Workload {
             (self.on == On::Device, "on = \"device\""),
             (self.zone.is_some(), "zone"),
             (self.disks > 1, "disks"),
+            (self.scratch == Some(Scratch::Kept), "scratch = \"kept\""),
         ];
         later.into_iter().find(|&(now, _)| now).map(|(_, key)| key)
     }

@@ -5,13 +5,33 @@ use crate::baseline::Accepted;
 use crate::baseline::accept::differing_keys;
 use crate::facts::Identity;
 
+/// Times the extents of the baseline's files from which a layout is another one.
+const TOO_MANY_EXTENTS: u64 = 4;
+
 /// What stands where a setting is missing on one side.
 const ABSENT: &str = "absent";
 
 /// Why run and baseline cannot be compared, as a sentence; `None` when they can, or when there is no baseline.
 pub(super) fn difference(e: &Evidence<'_>) -> Option<String> {
     let (accepted, disk) = e.baseline?;
-    other_disk(e, disk).or_else(|| other_workload(e, accepted))
+    other_disk(e, disk)
+        .or_else(|| other_workload(e, accepted))
+        .or_else(|| other_layout(e, accepted))
+}
+
+/// A file system that gave the file four times as many pieces as it did then is another one; pieces of 16 MiB and
+/// more on average cost nothing and are not counted against it.
+fn other_layout(e: &Evidence<'_>, accepted: &Accepted) -> Option<String> {
+    let now = e.sessions.iter().filter(|s| s.fragmented());
+    let now = now.filter_map(|s| s.layout).map(|l| l.extents).max()?;
+    let then = accepted.sessions.iter().filter_map(|s| s.layout);
+    let then = then.map(|l| l.extents).max()?;
+    (now >= then.saturating_mul(TOO_MANY_EXTENTS)).then(|| {
+        format!(
+            "the file lies in {now} extents, and in {then} at most when the baseline was accepted: \
+             the file system is fuller or more fragmented; free space there, or accept a new baseline"
+        )
+    })
 }
 
 fn other_disk(e: &Evidence<'_>, accepted: &Identity) -> Option<String> {

@@ -6,7 +6,7 @@ use super::{MetricResult, Reason, Verdict};
 use crate::baseline::{BLOCKING_SESSIONS, Summary};
 use crate::sample::Session;
 use crate::stats::looks::{KEPT_ROUNDS, nominal_levels};
-use crate::stats::{Change, Looks, Past, SessionStat, Yield, share, theta, yields};
+use crate::stats::{Change, Estimate, Looks, Past, SessionStat, Yield, share, theta, yields};
 use crate::suite::{Gate, Metric, Tolerance};
 
 /// Error with which a loss up to half the tolerance may be called a regression; shared by all gated metrics.
@@ -94,12 +94,9 @@ impl Run<'_> {
             .and_then(|a| yields::stats_of(a, metric));
         let past = accepted.and_then(|stats| Past::new(&stats));
         let change = past.as_ref().and_then(|p| p.change(&stats));
-        let natural = |y: f64| if better { y.exp_m1() } else { (-y).exp_m1() };
-        let limits = change
-            .map(|c| c.limits())
-            .map(|(a, b)| (natural(a), natural(b)));
+        let share = change.map(|c| c.as_share(better));
         let tolerance = gate.and_then(|g| self.tolerance(metric, g, past.as_ref()));
-        let (floor, violated) = gate.map_or((None, false), |g| floor(g, value.lower, value.upper));
+        let bound = gate.and_then(|g| Bound::of(g, &value));
         let mut compared = Compared {
             result: MetricResult {
                 metric: metric.clone(),
@@ -114,12 +111,13 @@ impl Run<'_> {
                         (-p.mean).exp()
                     }
                 }),
-                change: change.map(|c| natural(c.delta)),
-                change_lower: limits.map(|(a, b)| a.min(b)),
-                change_upper: limits.map(|(a, b)| a.max(b)),
+                change: share.map(|s| s.value),
+                change_lower: share.map(|s| s.lower),
+                change_upper: share.map(|s| s.upper),
                 tolerance,
                 resolvable: None,
-                floor,
+                floor: bound.as_ref().map(|b| b.at),
+                ceiling: bound.as_ref().is_some_and(|b| b.ceiling),
                 verdict: None,
                 advisory: gate.is_some_and(|g| g.advisory),
                 improved: false,
@@ -132,7 +130,7 @@ impl Run<'_> {
             noise_growth: past.as_ref().and_then(|p| noise_growth(p, &stats)),
         };
         if let Some(gate) = gate {
-            let answer = if violated {
+            let answer = if bound.is_some_and(|b| b.violated) {
                 Answer::because(Verdict::Regressed, Reason::Floor)
             } else {
                 self.judge(metric, gate, past.as_ref(), &stats, &mut compared)
@@ -244,12 +242,37 @@ impl Run<'_> {
     }
 }
 
-/// `min` or `max`, and whether the whole interval lies on its wrong side.
-fn floor(gate: &Gate, lower: f64, upper: f64) -> (Option<f64>, bool) {
-    match (gate.min, gate.max) {
-        (Some(min), _) if upper < min => (Some(min), true),
-        (_, Some(max)) if lower > max => (Some(max), true),
-        (min, max) => (min.or(max), false),
+/// `min` or `max` of a gate: the one that is violated, else the first that is set.
+struct Bound {
+    at: f64,
+    ceiling: bool,
+    /// The whole interval lies on its wrong side.
+    violated: bool,
+}
+
+impl Bound {
+    fn of(gate: &Gate, value: &Estimate) -> Option<Self> {
+        let bound = |at: Option<f64>, ceiling: bool, violated: bool| {
+            at.map(|at| Self {
+                at,
+                ceiling,
+                violated,
+            })
+        };
+        let min = bound(
+            gate.min,
+            false,
+            gate.min.is_some_and(|min| value.upper < min),
+        );
+        let max = bound(
+            gate.max,
+            true,
+            gate.max.is_some_and(|max| value.lower > max),
+        );
+        match max {
+            Some(max) if max.violated => Some(max),
+            max => min.or(max),
+        }
     }
 }
 

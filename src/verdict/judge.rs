@@ -6,10 +6,12 @@ use std::collections::BTreeSet;
 use super::compare::{Compared, Run};
 use super::{Evidence, Judgement, Look, Moved, Reason, Verdict, comparable, words, worst};
 use crate::baseline::{BLOCKING_SESSIONS, LEAST_ROUNDS};
+use crate::plan::does_no_io;
 use crate::sample::{Fate, Session};
 use crate::stats::yields::kept_rounds;
 use crate::stats::{Change, metrics};
-use crate::suite::{Direction, Metric, MetricKind, Tolerance};
+use crate::suite::{Direction, Metric, MetricKind, Proof, Tolerance};
+use crate::units::figures::percent;
 
 /// More void rounds than this share of a session say that it was disturbed.
 const MOST_VOID: f64 = 0.25;
@@ -27,15 +29,16 @@ pub fn judge(e: &Evidence<'_>) -> Look {
         gated_metrics: e.test.gated_metrics,
         max_sessions: e.max_sessions,
     };
-    let null = |s: &Session| s.workload.get("engine").is_some_and(|e| e == "null");
-    if e.sessions.iter().any(null) || e.workload.get("engine").is_some_and(|e| e == "null") {
+    let null = |s: &Session| does_no_io(&s.workload);
+    if e.sessions.iter().any(null) || does_no_io(e.workload) {
         let detail = "null engine does no I/O: timed, never judged".to_owned();
         return told(e, &run, Verdict::Skipped, None, detail);
     }
     if let Some(detail) = comparable::difference(e) {
         return told(e, &run, Verdict::NotComparable, None, detail);
     }
-    if let Some((reason, detail)) = too_little(e.sessions) {
+    let weak = too_little(e.sessions).or_else(|| unproven(e));
+    if let Some((reason, detail)) = weak {
         let verdict = if lacks_baseline(e) {
             Verdict::NoBaseline
         } else {
@@ -70,6 +73,7 @@ fn told(
     Look::Done(Judgement {
         verdict,
         reason,
+        metric: None,
         detail,
         metrics: compared.map(|c| c.result).collect(),
         moved: None,
@@ -105,6 +109,15 @@ fn too_little(sessions: &[Session]) -> Option<(Reason, String)> {
     })
 }
 
+/// Nothing vouches for the bytes, and the suite asks for a witness.
+fn unproven(e: &Evidence<'_>) -> Option<(Reason, String)> {
+    let required = e.test.workload.proof == Proof::Required;
+    let detail = "no device counters are known below this directory, and the account of this process shows fewer bytes \
+                  than were asked for; measure on a local disk, or write `proof = \"none\"` to compare all the same";
+    (required && e.sessions.iter().any(Session::is_unproven))
+        .then(|| (Reason::Unproven, detail.to_owned()))
+}
+
 /// Whether something is to be compared and there is nothing to compare it with.
 fn lacks_baseline(e: &Evidence<'_>) -> bool {
     let gates = &e.test.gates;
@@ -132,9 +145,8 @@ fn conclude(e: &Evidence<'_>, all: &[Compared]) -> Look {
         .filter(counts)
         .filter(|c| c.result.verdict == Some(verdict))
         .min_by_key(|c| c.reason != Some(Reason::Suspect)); // the first of equals
-    let moved = moved(all);
     let (reason, detail) = match (decider, missing) {
-        (Some(c), _) => (c.reason, words::detail(e, verdict, c, moved)),
+        (Some(c), _) => (c.reason, words::detail(e, verdict, c)),
         (None, Some((_, reason, detail))) => (reason, detail),
         (None, None) => (None, nothing_gated(e, all, verdict)),
     };
@@ -142,9 +154,10 @@ fn conclude(e: &Evidence<'_>, all: &[Compared]) -> Look {
     let judgement = Judgement {
         verdict,
         reason,
+        metric: decider.map(|c| c.result.metric.clone()),
         detail,
         metrics: all.iter().map(|c| c.result.clone()).collect(),
-        moved,
+        moved: moved(all),
         suspects: comparable::suspects(e),
         notes: notes(e, all),
     };
@@ -175,7 +188,7 @@ fn missing(e: &Evidence<'_>, all: &[Compared]) -> Option<(Verdict, Option<Reason
 fn nothing_gated(e: &Evidence<'_>, all: &[Compared], verdict: Verdict) -> String {
     let about = all.first().map_or_else(
         || "nothing was measured".into(),
-        |c| words::about(&c.result),
+        |c| words::measured(&c.result),
     );
     match verdict {
         Verdict::NoBaseline => format!(
@@ -186,7 +199,8 @@ fn nothing_gated(e: &Evidence<'_>, all: &[Compared], verdict: Verdict) -> String
     }
 }
 
-/// Which leg moved when ratio or read are worse, by the 95 % limits of the legs' changes.
+/// Which leg moved when ratio or read are worse: a leg did whose whole interval within the run lies on one side of what
+/// is accepted.
 fn moved(all: &[Compared]) -> Option<Moved> {
     let find = |kind: MetricKind| all.iter().find(|c| c.result.metric == kind.into());
     let is_worse = |c: &Compared| {
@@ -196,22 +210,17 @@ fn moved(all: &[Compared]) -> Option<Moved> {
     let read = find(MetricKind::Rate(Direction::Read))?;
     let write = find(MetricKind::Rate(Direction::Write))?;
     let asked = find(MetricKind::Ratio).is_some_and(is_worse) || is_worse(read);
-    let (read, write) = (read.change?, write.change?);
-    let moved = match (fell(&read), rose(&read), rose(&write)) {
+    let (was_read, was_write) = (read.result.baseline?, write.result.baseline?);
+    let read_fell = read.result.upper < was_read;
+    let read_rose = read.result.lower > was_read;
+    let write_rose = write.result.lower > was_write;
+    let moved = match (read_fell, read_rose, write_rose) {
         (true, _, true) => Moved::Both,
         (true, _, false) => Moved::ReadFell,
         (false, false, true) => Moved::WriteRose,
         _ => Moved::CannotTell,
     };
     asked.then_some(moved)
-}
-
-fn fell(change: &Change) -> bool {
-    change.limits().1 < 0.0
-}
-
-fn rose(change: &Change) -> bool {
-    change.limits().0 > 0.0
 }
 
 fn notes(e: &Evidence<'_>, all: &[Compared]) -> Vec<String> {
@@ -222,11 +231,7 @@ fn notes(e: &Evidence<'_>, all: &[Compared]) -> Vec<String> {
     for compared in all.iter().filter(|c| c.result.verdict.is_some()) {
         let metric = &compared.result.metric;
         if compared.result.improved {
-            let change = compared
-                .result
-                .change
-                .map(words::percent)
-                .unwrap_or_default();
+            let change = compared.result.change.map(percent).unwrap_or_default();
             notes.push(format!("improved: {metric} {change}"));
         }
         if let Some(growth) = compared.noise_growth {
@@ -237,23 +242,26 @@ fn notes(e: &Evidence<'_>, all: &[Compared]) -> Vec<String> {
         if let (Some(Verdict::NoBaseline), Some(reason), Some(shift)) =
             (compared.result.verdict, compared.reason, compared.unsteady)
         {
-            notes.push(format!(
-                "{}: {metric} {}",
-                reason.word(),
-                words::percent(shift)
-            ));
+            notes.push(format!("{}: {metric} {}", reason.word(), percent(shift)));
         }
     }
     notes
 }
 
+/// What baseline and sessions say about what the numbers are of.
 fn notes_on_baseline(e: &Evidence<'_>) -> Vec<String> {
     let sessions = e.baseline.map(|(accepted, _)| accepted.sessions.len());
     sessions
         .filter(|n| *n < BLOCKING_SESSIONS)
         .map(|n| format!("provisional: the baseline has {n} of {BLOCKING_SESSIONS} sessions, only a halved metric fails"))
         .into_iter()
+        .chain(e.sessions.last().into_iter().flat_map(Session::told).cloned())
         .collect()
+}
+
+/// Lower than accepted, the spread between sessions included.
+fn fell(change: &Change) -> bool {
+    change.limits().1 < 0.0
 }
 
 /// Read and write both fell, one of them by more than it may, and the ratio did not notice.

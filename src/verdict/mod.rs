@@ -95,6 +95,9 @@ pub struct MetricResult {
     pub resolvable: Option<f64>,
     /// `min` or `max` of the gate, whichever was set (and violated, if one was).
     pub floor: Option<f64>,
+    /// `floor` is the gate's `max`.
+    #[serde(default)]
+    pub ceiling: bool,
     /// Its own verdict; `None` when it is only reported.
     pub verdict: Option<Verdict>,
     /// Judged but never failing.
@@ -136,7 +139,9 @@ pub struct Judgement {
     pub verdict: Verdict,
     /// Why, as one of the fixed words.
     pub reason: Option<Reason>,
-    /// A sentence for a person: what was found, what was expected, what to do next.
+    /// The metric it rests on; `None` when no figure has a say in it.
+    pub metric: Option<Metric>,
+    /// A sentence for a person, beside the figures: what they mean, what to do next.
     pub detail: String,
     /// Gated metrics first, ratio before read before write.
     pub metrics: Vec<MetricResult>,
@@ -227,6 +232,28 @@ impl Verdict {
     }
 }
 
+impl MetricResult {
+    /// The share by which it may get worse, signed the way it gets worse.
+    #[must_use]
+    pub fn limit(&self) -> Option<f64> {
+        let sign = if self.metric.kind.higher_is_better() {
+            -1.0
+        } else {
+            1.0
+        };
+        self.tolerance.map(|tolerance| sign * tolerance)
+    }
+}
+
+impl Judgement {
+    /// The figures it rests on.
+    #[must_use]
+    pub fn decisive(&self) -> Option<&MetricResult> {
+        let metric = self.metric.as_ref()?;
+        self.metrics.iter().find(|m| m.metric == *metric)
+    }
+}
+
 impl Reason {
     /// The fixed word.
     #[must_use]
@@ -253,7 +280,7 @@ impl Moved {
             Self::ReadFell => "read fell",
             Self::WriteRose => "write rose, read unchanged",
             Self::Both => "read fell and write rose",
-            Self::CannotTell => "cannot tell which leg moved",
+            Self::CannotTell => "cannot tell",
         }
     }
 }

@@ -113,8 +113,12 @@ fn an_unchanged_disk_passes_after_one_session() {
         judgement.notes.is_empty() && judgement.suspects.is_empty() && judgement.moved.is_none()
     );
     assert!(
-        judgement.detail.starts_with("ratio 2.00 (") && judgement.detail.ends_with("limit -5.0 %")
+        judgement.detail.starts_with("ratio changed by ")
+            && judgement.detail.ends_with("limit −5.0 %"),
+        "{}",
+        judgement.detail
     );
+    assert_eq!(judgement.metric, Some(MetricKind::Ratio.into()));
 }
 
 #[test]
@@ -140,7 +144,11 @@ fn a_read_that_fell_by_twice_the_tolerance_is_suspect_first_and_regressed_when_c
         judgement.detail
     );
     assert_eq!(judgement.moved, Some(Moved::ReadFell));
-    assert!(judgement.detail.contains("accepted: -10.") && judgement.detail.ends_with("read fell"));
+    assert!(
+        judgement.detail.starts_with("ratio changed by −10."),
+        "{}",
+        judgement.detail
+    );
     assert_eq!(of(&judgement, WRITE).verdict, Some(Verdict::Pass));
 }
 
@@ -208,6 +216,37 @@ fn a_loss_that_the_second_session_does_not_confirm_is_not_a_regression() {
         "{}",
         judgement.detail
     );
+}
+
+#[test]
+fn a_leg_moved_when_its_interval_within_the_run_lies_off_what_is_accepted() {
+    let moved = |noise: f64| {
+        let mut sessions = vec![
+            steady("n0", 900, 1.93, 1.08, noise),
+            steady("n1", 901, 1.93, 1.08, noise),
+        ];
+        sessions.iter_mut().for_each(|s| s.latency.clear());
+        Case::new(sessions).done().moved
+    };
+    assert_eq!(moved(0.01), Some(Moved::Both), "3 % down is seen");
+    assert_ne!(moved(0.2), Some(Moved::Both), "3 % drown in the spread");
+}
+
+#[test]
+fn the_suspect_metric_decides_before_one_that_is_only_noisy() {
+    let mut case = Case::rates(&[(1.8, 0.9)]);
+    let rates = [0.5, 1.0, 2.0];
+    let sessions = rates.iter().enumerate();
+    case.baseline = Some(baseline(
+        sessions
+            .map(|(k, w)| steady(&format!("s{k}"), k as u64, 2.0, *w, 0.01))
+            .collect(),
+    ));
+    let look = case.look();
+    let judgement = look.judgement();
+    assert_eq!(judgement.reason, Some(Reason::Suspect));
+    assert_eq!(judgement.metric, Some(READ.into()));
+    assert_eq!(judgement.decisive().map(|m| &m.metric), Some(&READ.into()));
 }
 
 #[test]

@@ -39,24 +39,11 @@ pub fn compare_trials(before: &Session, now: &Session) -> Vec<TrialChange> {
     let compare = |metric: &Metric| {
         let past = Past::new(&stats_of(&before, metric)?)?;
         let change = past.change(&stats_of(&now, metric)?)?;
-        let natural = |y: f64| {
-            if metric.kind.higher_is_better() {
-                y.exp_m1()
-            } else {
-                (-y).exp_m1()
-            }
-        };
-        let limits = change.limits();
-        let (a, b) = (natural(limits.0), natural(limits.1));
         Some(TrialChange {
             metric: metric.clone(),
             before: estimate_of(&before, metric)?,
             now: estimate_of(&now, metric)?,
-            change: Estimate {
-                value: natural(change.delta),
-                lower: a.min(b),
-                upper: a.max(b),
-            },
+            change: change.as_share(metric.kind.higher_is_better()),
         })
     };
     before[0].keys().filter_map(compare).collect()

@@ -1,93 +1,48 @@
 //! The sentence about a judgement: one line, figures with their intervals, the limit, and what to do next.
 
 use super::compare::{Advice, Compared};
-use super::{Evidence, MetricResult, Moved, Reason, Verdict};
-use crate::suite::MetricKind;
-use crate::units::{Nanos, Rate};
+use super::{Evidence, MetricResult, Reason, Verdict};
+use crate::units::figures::{percent, percent_between, value, value_between};
 
-/// A value of a metric as a person reads it.
-pub(crate) fn figure(kind: MetricKind, value: f64) -> String {
-    match kind {
-        MetricKind::Ratio => match value {
-            v if v >= 100.0 => format!("{v:.0}"),
-            v if v >= 10.0 => format!("{v:.1}"),
-            v if v >= 0.995 => format!("{v:.2}"),
-            v => format!("{v:.3}"),
-        },
-        MetricKind::Rate(_) | MetricKind::WriteAccepted => Rate(value).to_string(),
-        MetricKind::Iops(_) | MetricKind::Files => format!("{value:.0}/s"),
-        MetricKind::Latency(..) | MetricKind::Flush => Nanos(value.round() as u64).to_string(),
-        MetricKind::Cpu => format!("{value:.3} ns/B"),
-    }
+/// `ratio 0.410 (0.400–0.420)`.
+pub(super) fn measured(r: &MetricResult) -> String {
+    let value = value_between(&r.unit, r.value, r.lower, r.upper);
+    format!("{} {value}", r.metric)
 }
 
-/// A share of one in percent with its sign: `-21.4 %`.
-pub(crate) fn percent(share: f64) -> String {
-    format!("{} %", signed(share))
-}
-
-fn signed(share: f64) -> String {
-    format!("{:+.1}", share * 100.0)
-}
-
-/// `ratio 0.410 (0.400–0.420) against 0.520 accepted: -21.2 % (-24.0 … -18.1), limit -6.0 %`.
-pub(super) fn about(r: &MetricResult) -> String {
-    let kind = r.metric.kind;
-    let of = |v| figure(kind, v);
-    let mut text = format!(
-        "{} {} ({}–{})",
+/// `ratio changed by −21.2 % (−24.0…−18.1 %), limit −6.0 %`; what was measured where nothing was accepted.
+fn changed(r: &MetricResult) -> String {
+    let (Some(change), Some(lower), Some(upper)) = (r.change, r.change_lower, r.change_upper)
+    else {
+        return measured(r);
+    };
+    let interval = percent_between(lower, upper);
+    let limit = r.limit().map(|limit| format!(", limit {}", percent(limit)));
+    format!(
+        "{} changed by {} ({interval}){}",
         r.metric,
-        of(r.value),
-        of(r.lower),
-        of(r.upper)
-    );
-    if let (Some(baseline), Some(change)) = (r.baseline, r.change) {
-        text += &format!(" against {} accepted: {}", of(baseline), percent(change));
-    }
-    if let (Some(lower), Some(upper)) = (r.change_lower, r.change_upper) {
-        text += &format!(" ({} … {})", signed(lower), signed(upper));
-    }
-    if let (Some(tolerance), Some(_)) = (r.tolerance, r.baseline) {
-        let limit = if kind.higher_is_better() {
-            -tolerance
-        } else {
-            tolerance
-        };
-        text += &format!(", limit {}", percent(limit));
-    }
-    text
+        percent(change),
+        limit.unwrap_or_default()
+    )
 }
 
-/// The detail of the metric that decided.
-pub(super) fn detail(
-    e: &Evidence<'_>,
-    verdict: Verdict,
-    decider: &Compared,
-    moved: Option<Moved>,
-) -> String {
+/// What the decisive metric's figures mean and what to do; which leg moved is told beside it.
+pub(super) fn detail(e: &Evidence<'_>, verdict: Verdict, decider: &Compared) -> String {
     let r = &decider.result;
-    let about = about(r);
-    let moved = moved.map(|m| format!("; {}", m.word())).unwrap_or_default();
     match (verdict, decider.reason) {
         (Verdict::Regressed, Some(Reason::Floor)) => {
-            let floor = r
-                .floor
-                .map(|f| figure(r.metric.kind, f))
-                .unwrap_or_default();
-            let side = if r.floor.is_some_and(|f| r.upper < f) {
-                "below the floor"
-            } else {
+            let bound = r.floor.map(|f| value(&r.unit, f)).unwrap_or_default();
+            let side = if r.ceiling {
                 "above the ceiling"
+            } else {
+                "below the floor"
             };
-            format!("{about}: {side} of {floor}")
+            format!("{}: {side} of {bound}", measured(r))
         }
-        (Verdict::Regressed, _) => format!("{about}{moved}"),
-        (Verdict::NoBaseline, _) => {
-            let disk = format!("{} ({})", e.disk.name, e.disk.model);
-            format!(
-                "no baseline for {disk}: {about}; run it three times, then `cargo iogate accept`"
-            )
-        }
+        (Verdict::NoBaseline, _) => format!(
+            "no baseline for {} ({}); run it three times, then `cargo iogate accept`",
+            e.disk.name, e.disk.model
+        ),
         (Verdict::NotComparable, _) => {
             format!(
                 "the accepted sessions yield no {}; accept a new baseline",
@@ -95,9 +50,9 @@ pub(super) fn detail(
             )
         }
         (Verdict::Inconclusive, Some(reason)) => {
-            format!("{about}; {}{moved}", undecided(e, decider, reason))
+            format!("{}; {}", changed(r), undecided(e, decider, reason))
         }
-        _ => about,
+        _ => changed(r),
     }
 }
 

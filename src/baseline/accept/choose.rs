@@ -6,10 +6,11 @@ use super::{AcceptOptions, LeftOut, Refusal};
 use crate::baseline::{
     Accepted, BLOCKING_SESSIONS, Candidate, CandidateSession, LEAST_ROUNDS, without_series,
 };
+use crate::plan::does_no_io;
 use crate::sample::Session;
 use crate::stats::yields::kept_rounds;
 use crate::stats::{Yield, metrics};
-use crate::suite::Test;
+use crate::suite::{Proof, Test};
 
 /// The sessions that share text, settings and workload with the newest valid one, oldest first; the others by name.
 pub(super) fn choose(
@@ -61,8 +62,11 @@ fn barred(pending: &CandidateSession, test: &Test, options: &AcceptOptions) -> O
     if pending.text != test.text {
         return Some("measured before the suite text changed".into());
     }
-    if session.workload.get("engine").is_some_and(|e| e == "null") {
+    if does_no_io(&session.workload) {
         return Some("the null engine does no I/O".into());
+    }
+    if test.workload.proof == Proof::Required && session.is_unproven() {
+        return Some("nothing vouches for its bytes, and the test asks for a witness".into());
     }
     if kept < LEAST_ROUNDS {
         return Some(format!("{kept} kept rounds, {LEAST_ROUNDS} needed"));
@@ -74,7 +78,7 @@ fn barred(pending: &CandidateSession, test: &Test, options: &AcceptOptions) -> O
     test.gates.keys().find_map(|metric| {
         let shift = measured.get(metric).and_then(Yield::regime_shift)?.exp_m1() * 100.0;
         Some(format!(
-            "{metric} changed by {shift:+.1} % from its first rounds to its last"
+            "{metric} changed by {shift:+.1} % from its first rounds to its last; --allow-regime takes it all the same"
         ))
     })
 }
@@ -143,7 +147,8 @@ pub(super) fn joined(
     }
     sessions.sort_by(|a, b| (a.started, &a.id).cmp(&(b.started, &b.id)));
     let have = sessions.len();
-    if have < BLOCKING_SESSIONS && had >= BLOCKING_SESSIONS && !options.provisional {
+    let asked = options.provisional || options.preview;
+    if have < BLOCKING_SESSIONS && had >= BLOCKING_SESSIONS && !asked {
         return Err(Refusal::FewerSessions {
             test: test.full_name(),
             have,

@@ -30,10 +30,21 @@ pub struct AcceptOptions {
     pub new_anchor: bool,
     /// Take sessions whose rate changed from first to last.
     pub allow_regime: bool,
+    /// Take sessions of another disk of the same model.
+    pub by_model: bool,
+    /// Nothing will be written: what needs a reason or more sessions is shown, not refused.
+    pub preview: bool,
     /// Seconds since 1970.
     pub now: u64,
     /// Source revision, where git tells.
     pub revision: Option<String>,
+}
+
+impl AcceptOptions {
+    /// The reason; one without a word is none.
+    fn reason(&self) -> Option<String> {
+        self.reason.clone().filter(|r| !r.trim().is_empty())
+    }
 }
 
 /// What an accept made of one test.
@@ -71,6 +82,11 @@ pub struct Shown {
     pub change: Option<f64>,
     /// Change since the frozen anchor.
     pub drift: Option<f64>,
+    /// The tolerance in force from now on, a share of one: as written, else the stored `auto`; `None` where only a
+    /// floor or ceiling is judged.
+    pub tolerance: Option<f64>,
+    /// The change is a loss of more than the tolerance.
+    pub is_loss: bool,
 }
 
 /// Why nothing was accepted.
@@ -162,10 +178,10 @@ pub fn accept(
             test: test.full_name(),
         });
     }
-    if options.new_anchor && options.reason.is_none() {
+    if options.new_anchor && options.reason().is_none() {
         return Err(Refusal::NeedsReason);
     }
-    check_disk(existing, candidate)?;
+    check_disk(existing, candidate, options)?;
     let old = existing.and_then(|b| b.tests.get(&test.name));
     let (taken, left_out) = choose(candidate, test, options)?;
     let sessions = joined(old, taken, test, options)?;
@@ -175,7 +191,7 @@ pub fn accept(
         Some(old) if unchanged => old.clone(),
         _ => promote(old, sessions, candidate, test, options)?,
     };
-    let shown = show(old, &accepted);
+    let shown = show(old, &accepted, test);
     refuse_worse(old, &shown, test, options)?;
     let count = accepted.sessions.len();
     let mut baseline = existing.cloned().unwrap_or_else(|| Baseline {
@@ -196,14 +212,23 @@ pub fn accept(
     })
 }
 
-fn check_disk(existing: Option<&Baseline>, candidate: &Candidate) -> Result<(), Refusal> {
-    match existing {
-        Some(b) if b.disk.hash != candidate.disk.hash => Err(Refusal::OtherDisk {
-            baseline: format!("{} ({})", b.disk.name, b.disk.model),
-            candidate: format!("{} ({})", candidate.disk.name, candidate.disk.model),
-        }),
-        _ => Ok(()),
+fn check_disk(
+    existing: Option<&Baseline>,
+    candidate: &Candidate,
+    options: &AcceptOptions,
+) -> Result<(), Refusal> {
+    let Some(accepted) = existing.map(|b| &b.disk) else {
+        return Ok(());
+    };
+    let measured = &candidate.disk;
+    let like = options.by_model && accepted.model == measured.model;
+    if accepted.hash == measured.hash || like {
+        return Ok(());
     }
+    Err(Refusal::OtherDisk {
+        baseline: format!("{} ({})", accepted.name, accepted.model),
+        candidate: format!("{} ({})", measured.name, measured.model),
+    })
 }
 
 fn promote(
@@ -231,7 +256,7 @@ fn promote(
         summary,
         accepted: options.now,
         revision: options.revision.clone(),
-        reason: options.reason.clone(),
+        reason: options.reason(),
         text: test.text.clone(),
         workload,
         leg_bytes,
@@ -259,11 +284,7 @@ fn anchor<'a>(
         }
         _ => Anchor {
             accepted: options.now,
-            reason: if options.new_anchor {
-                options.reason.clone()
-            } else {
-                None
-            },
+            reason: options.reason().filter(|_| options.new_anchor),
             sessions: fresh,
         },
     }

@@ -139,7 +139,7 @@ fn a_worse_baseline_needs_a_reason() {
     let refusal =
         accept_into(Some(&existing), later("n", 1.8), &test(), &options()).expect_err("worse");
     assert!(
-        refusal.to_string().contains("ratio -10.") && refusal.to_string().contains("read -10."),
+        refusal.to_string().contains("ratio −10.") && refusal.to_string().contains("read −10."),
         "{refusal}"
     );
     let reason = AcceptOptions {
@@ -259,6 +259,16 @@ fn nothing_is_accepted_that_is_not_the_disks() {
         accept_into(None, short, &test(), &options()),
         Err(Refusal::NothingValid { .. })
     ));
+    let mut unproven = three();
+    for leg in unproven
+        .iter_mut()
+        .flat_map(|s| &mut s.rounds)
+        .flat_map(|r| &mut r.legs)
+    {
+        (leg.own, leg.device) = (None, None);
+    }
+    let refusal = accept_into(None, unproven, &test(), &options()).expect_err("no witness");
+    assert!(refusal.to_string().contains("vouches"), "{refusal}");
     let mut changed = test();
     changed.text = "t2".into();
     assert!(matches!(
@@ -275,6 +285,48 @@ fn nothing_is_accepted_that_is_not_the_disks() {
         accept_into(None, vec![], &test(), &options()),
         Err(Refusal::NothingValid { .. })
     ));
+}
+
+#[test]
+fn a_disk_of_the_same_model_will_do_where_that_is_asked_for() {
+    let mut other = baseline(three());
+    other.disk.hash = "bb22".into();
+    let by_model = AcceptOptions {
+        by_model: true,
+        ..options()
+    };
+    let made = accept_into(Some(&other), later("n", 2.0), &test(), &by_model).expect("like it");
+    assert_eq!(
+        made.baseline.disk.hash, "bb22",
+        "the file stays this disk's"
+    );
+    other.disk.model = "OTHER".into();
+    assert!(matches!(
+        accept_into(Some(&other), later("n", 2.0), &test(), &by_model),
+        Err(Refusal::OtherDisk { .. })
+    ));
+}
+
+#[test]
+fn a_preview_shows_what_would_need_a_word_and_a_blank_reason_is_none() {
+    let existing = baseline(three());
+    let blank = AcceptOptions {
+        reason: Some("  ".into()),
+        ..options()
+    };
+    assert!(matches!(
+        accept_into(Some(&existing), later("n", 1.0), &test(), &blank),
+        Err(Refusal::Worse { .. })
+    ));
+    let preview = AcceptOptions {
+        preview: true,
+        ..options()
+    };
+    let one = later("n", 1.0).into_iter().take(1).collect();
+    let made = accept_into(Some(&existing), one, &test(), &preview).expect("only shown");
+    let losses: Vec<bool> = made.shown.iter().map(|s| s.is_loss).collect();
+    assert_eq!(losses, [true, true, false], "ratio and read, not write");
+    assert_eq!(made.baseline.tests["direct"].reason, None);
 }
 
 #[test]

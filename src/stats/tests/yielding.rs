@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::*;
-use crate::baseline::fixture::session;
+use crate::sample::fixture::session;
 use crate::sample::{Fate, Latency};
 use crate::suite::{Direction, Metric, MetricKind};
 

@@ -25,7 +25,9 @@ fn floors_are_judged_by_the_whole_interval_with_and_without_a_baseline() {
         "the interval holds the floor"
     );
     case.gate(MetricKind::Ratio, |g| (g.min, g.max) = (None, Some(1.5)));
-    assert!(case.done().detail.contains("above the ceiling of 1.50"));
+    let judgement = case.done();
+    assert!(judgement.detail.contains("above the ceiling of 1.50"));
+    assert!(of(&judgement, MetricKind::Ratio).ceiling);
     case.gate(MetricKind::Ratio, |g| g.advisory = true);
     assert_eq!(
         case.verdict().0,
@@ -152,4 +154,43 @@ fn changed_settings_are_named_with_both_values_and_nothing_else_is() {
             "scheduler none absent"
         ]
     );
+}
+
+#[test]
+fn a_file_in_four_times_the_pieces_is_another_layout() {
+    let mut case = Case::rates(&[(2.0, 1.0)]);
+    // The fixture's baseline lies in three extents.
+    let mut lies = |extents, fragmented: bool| {
+        let session = &mut case.sessions[0];
+        session.layout.as_mut().unwrap().extents = extents;
+        session.notes = Vec::from_iter(fragmented.then(|| "fragmented: 12 extents".to_owned()));
+        case.done()
+    };
+    let told = lies(12, true);
+    assert_eq!(told.verdict, Verdict::NotComparable);
+    assert!(
+        told.detail.contains("in 12 extents, and in 3 at most"),
+        "{}",
+        told.detail
+    );
+    assert_eq!(lies(11, true).verdict, Verdict::Pass);
+    assert_eq!(
+        lies(12, false).verdict,
+        Verdict::Pass,
+        "large pieces cost nothing"
+    );
+}
+
+#[test]
+fn notes_that_say_what_the_numbers_are_of_stand_beside_the_verdict() {
+    let mut case = Case::rates(&[(2.0, 1.0)]);
+    case.sessions[0].notes = vec![
+        "rereads after 256 MiB".into(),
+        "write cache below".into(),
+        "workers pinned to CPUs 0".into(),
+    ];
+    let wanted = ["rereads after 256 MiB", "write cache below"];
+    assert_eq!(case.done().notes, wanted);
+    case.baseline = None;
+    assert_eq!(case.done().notes, wanted);
 }

@@ -1,6 +1,7 @@
 //! Sessions that decide nothing, whatever their figures.
 
 use super::*;
+use crate::suite::Proof;
 
 #[test]
 fn the_null_engine_is_timed_and_never_judged() {
@@ -42,6 +43,28 @@ fn too_few_or_too_disturbed_rounds_decide_nothing() {
     );
     case.sessions.clear();
     assert_eq!(case.verdict().1, Some(Reason::Budget));
+}
+
+#[test]
+fn bytes_that_nothing_vouches_for_decide_nothing_unless_no_proof_is_asked_for() {
+    let mut case = Case::rates(&[(2.0, 1.0)]);
+    for leg in case.sessions[0].rounds.iter_mut().flat_map(|r| &mut r.legs) {
+        leg.device = None;
+    }
+    assert_eq!(
+        case.verdict().0,
+        Verdict::Pass,
+        "the process's own account will do"
+    );
+    for leg in case.sessions[0].rounds.iter_mut().flat_map(|r| &mut r.legs) {
+        leg.own = Some(crate::units::Bytes(0));
+    }
+    assert_eq!(
+        case.verdict(),
+        (Verdict::Inconclusive, Some(Reason::Unproven))
+    );
+    case.test.workload.proof = Proof::None;
+    assert_eq!(case.verdict().0, Verdict::Pass);
 }
 
 #[test]

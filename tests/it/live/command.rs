@@ -168,7 +168,7 @@ fn exit_codes() {
     summary(run(&["nothing-like-this"], false).exits(4));
     project
         .iogate()
-        .args(["accept", "--provisional", "--disk"])
+        .args(["accept", "--provisional", "--allow-regime", "--disk"])
         .arg(disk.path())
         .run()
         .success();

@@ -65,7 +65,14 @@ pub(super) fn gate(project: &Project, disk: &LoopDisk) -> Program {
 pub(super) fn accept(project: &Project, disk: &LoopDisk) -> Program {
     project
         .iogate()
-        .args(["accept", "--provisional", "--disk"])
+        .args([
+            "accept",
+            "--provisional",
+            "--allow-regime",
+            "--reason",
+            "a test",
+            "--disk",
+        ])
         .arg(disk.path())
 }
 
@@ -102,7 +109,7 @@ fn slower_read() {
     std::fs::write(&path, candidate.to_string()).expect("a candidate of three sessions");
     project
         .iogate()
-        .args(["accept", "--disk"])
+        .args(["accept", "--allow-regime", "--disk"])
         .arg(disk.path())
         .run()
         .success();

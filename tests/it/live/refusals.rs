@@ -198,7 +198,7 @@ fn vanished_mount() {
     run(&project, disk.path()).success();
     project
         .iogate()
-        .args(["accept", "--provisional", "--disk"])
+        .args(["accept", "--provisional", "--allow-regime", "--disk"])
         .arg(disk.path())
         .run()
         .success();
