@@ -1,14 +1,15 @@
 //! `cargo iogate accept` and `diff`: pending sessions become the baseline, or are shown beside it.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use super::args::{Accept, Cli, Diff, Select, Settings};
 use super::exit::Exit;
 use super::out::Out;
 use super::workspace;
-use crate::baseline::AcceptOptions;
-use crate::harness::Argv;
-use crate::pipeline::{self, Outcome, Promote, promote};
+use crate::baseline::{AcceptOptions, Promotion};
+use crate::harness::{Argv, Found, find};
+use crate::pipeline::{self, Context, Outcome, Promote, promote};
 use crate::report;
 
 pub(crate) fn accept(cli: &Cli, ask: &Accept, out: &mut Out) -> Exit {
@@ -17,6 +18,7 @@ pub(crate) fn accept(cli: &Cli, ask: &Accept, out: &mut Out) -> Exit {
         provisional: ask.provisional,
         reason: ask.reason.clone(),
         new_anchor: ask.new_anchor,
+        allow_regime: ask.allow_regime,
         ..AcceptOptions::default()
     };
     serve(
@@ -82,10 +84,70 @@ fn serve(cli: &Cli, wish: &Wish<'_>, out: &mut Out) -> Exit {
             out.note("nothing is pending; run the tests on the disk first, then accept");
             Exit::Fine
         }
-        Ok(outcomes) => outcomes.iter().fold(Exit::Fine, |exit, outcome| {
-            exit.worst(show(outcome, wish.write, out))
-        }),
+        Ok(outcomes) => {
+            let exit = outcomes.iter().fold(Exit::Fine, |exit, outcome| {
+                exit.worst(show(outcome, wish.write, out))
+            });
+            if wish.write {
+                sum_up(&context, &outcomes, out);
+            }
+            exit
+        }
     }
+}
+
+/// Says for each baseline file touched which tests are new in it, which stayed byte for byte, and which have none.
+fn sum_up(context: &Context, outcomes: &[Outcome], out: &Out) {
+    let everything = Argv::of(Vec::new(), false);
+    let all = find(&context.places, Some(context.config()), &everything);
+    // The last promotion of a file holds what the ones before put there.
+    let mut files: BTreeMap<&Path, (&Outcome, &Promotion, Vec<&str>)> = BTreeMap::new();
+    for outcome in outcomes {
+        let Ok((promotion, path)) = &outcome.result else {
+            continue;
+        };
+        let file = files
+            .entry(path)
+            .or_insert((outcome, promotion, Vec::new()));
+        file.1 = promotion;
+        file.2.push(&outcome.test);
+    }
+    for (outcome, promotion, replaced) in files.into_values() {
+        let baseline = &promotion.baseline;
+        let in_suite = |f: &Found| {
+            let (suite, test) = f.name.split_once("::")?;
+            (suite == baseline.suite).then(|| test.to_owned())
+        };
+        let kept = baseline
+            .tests
+            .keys()
+            .filter(|t| !replaced.contains(&t.as_str()));
+        let kept: Vec<&str> = kept.map(String::as_str).collect();
+        let absent = all
+            .iter()
+            .filter_map(in_suite)
+            .filter(|t| !baseline.tests.contains_key(t));
+        let absent: Vec<String> = absent.collect();
+        let absent: Vec<&str> = absent.iter().map(String::as_str).collect();
+        out.human(|w, _| {
+            let head = format!("{} on {}", baseline.suite, outcome.disk);
+            writeln!(
+                w,
+                "{}: accepted {}",
+                report::escape(&head),
+                listed(&replaced)
+            )?;
+            writeln!(w, "  kept as they were: {}", listed(&kept))?;
+            writeln!(w, "  without a baseline: {}", listed(&absent))
+        });
+    }
+}
+
+fn listed(names: &[&str]) -> String {
+    if names.is_empty() {
+        return "none".to_owned();
+    }
+    report::escape(&names.join(", ")).into_owned()
 }
 
 fn show(outcome: &Outcome, written: bool, out: &Out) -> Exit {

@@ -127,6 +127,9 @@ pub(crate) struct Accept {
     /// Freeze a new anchor for drift (needs --reason)
     #[arg(long, requires = "reason")]
     pub(crate) new_anchor: bool,
+    /// Take sessions whose rate changed from the first rounds to the last
+    #[arg(long)]
+    pub(crate) allow_regime: bool,
     /// Take candidates from this directory, brought from another machine
     #[arg(long, value_name = "DIR")]
     pub(crate) from: Option<PathBuf>,

@@ -26,13 +26,13 @@ pub(crate) fn run(cli: &Cli, ask: &Run, out: &mut Out) -> Exit {
     if let Err(error) = context.catch_signals() {
         return out.errors(&[format!("failed to catch SIGINT and SIGTERM: {error}")]);
     }
-    if context.disk().is_none() {
-        return without_disk(&context, ask, out);
-    }
     let found = list::selected(&context, &ask.select);
     if found.is_empty() {
-        out.note("no test is selected; `cargo iogate list` shows them all");
+        out.note(&nothing_selected(&ask.select.filters));
         return answer(&context, ask, Vec::new(), Exit::NothingCompared, out);
+    }
+    if context.disk().is_none() {
+        return without_disk(&context, ask, out);
     }
     let targets = match &metadata {
         Some(metadata) => {
@@ -45,6 +45,14 @@ pub(crate) fn run(cli: &Cli, ask: &Run, out: &mut Out) -> Exit {
         Ok(targets) => measured(&context, ask, &settings, &found, targets.first(), out),
         Err(errors) => out.errors(&errors),
     }
+}
+
+fn nothing_selected(filters: &[String]) -> String {
+    let what = match filters {
+        [] => "no test is selected".to_owned(),
+        filters => format!("no test is selected by {}", filters.join(", ")),
+    };
+    what + "; `cargo iogate list` shows them all"
 }
 
 /// Paths of a command line start where it was typed, not where a test runs.
@@ -132,7 +140,7 @@ fn measured(
         }
     }
     all.extend(found.iter().filter_map(|f| match &f.standing {
-        Standing::Ignored(test, reason) => Some(pipeline::skipped(context, test, reason)),
+        Standing::Ignored(test, reason) => Some(pipeline::skipped(context, test, reason).0),
         _ => None,
     }));
     let _ = records.set_last(&context.places);

@@ -78,18 +78,18 @@ fn list_without_configuration(vars: &Vars, argv: &Argv) -> ExitCode {
     }
 }
 
+/// Whether `--skip` leaves a test out.
+fn left_out(found: &Found, argv: &Argv) -> bool {
+    let mut skips = argv.mimic.skip.iter();
+    skips.any(|s| found.matches(s, argv.mimic.exact))
+}
+
 /// Prints the names as libtest does. A reader that went away is no error.
 fn list(found: &[Found], argv: &Argv) -> ExitCode {
-    let skipped = |f: &Found| {
-        argv.mimic
-            .skip
-            .iter()
-            .any(|s| f.matches(s, argv.mimic.exact))
-    };
     let shown = found
         .iter()
         .filter(|f| !argv.mimic.ignored || f.standing.is_ignored())
-        .filter(|f| !skipped(f));
+        .filter(|f| !left_out(f, argv));
     let mut text: String = shown.map(|f| format!("{}: test\n", f.name)).collect();
     if !argv.mimic.quiet && argv.mimic.format.is_none() {
         text += &format!("\n{} tests, 0 benchmarks\n", text.lines().count());
@@ -123,6 +123,7 @@ fn run(context: Context, mut argv: Argv, vars: &Vars) -> ExitCode {
     if let Err(error) = context.catch_signals() {
         return fail_all(&[format!("failed to catch SIGINT and SIGTERM: {error}")]);
     }
+    leave_reasons(&context, &found, &argv);
     let context = Arc::new(context);
     let trials = found
         .into_iter()
@@ -175,6 +176,23 @@ fn say_why_ignored(found: &[Found]) {
             "iogate: {count} {} ignored: {reason}",
             if count == 1 { "test" } else { "tests" }
         ));
+    }
+}
+
+/// A record for each test that cannot run here, so that the run's folder tells of every test selected.
+fn leave_reasons(context: &Context, found: &[Found], argv: &Argv) {
+    for found in found.iter().filter(|f| !left_out(f, argv)) {
+        let Standing::Ignored(test, reason) = &found.standing else {
+            continue;
+        };
+        // The same fault would be told once a test.
+        if let (record, None) = pipeline::skipped(context, test, reason) {
+            eprintln!(
+                "iogate: {}",
+                report::escape(&record.judgement.notes.join("; "))
+            );
+            return;
+        }
     }
 }
 

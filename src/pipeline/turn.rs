@@ -79,6 +79,7 @@ pub(super) fn plan(
         max_write: context.config().max_write,
         existing: existing(story, looked)?,
     };
+    consent(context, looked)?;
     let decide = |ask: &Ask| match crate::plan::plan(story.test, &looked.facts, ask) {
         Planned::Run(plan) => Ok(*plan),
         Planned::Skip(reason) => Err(End::Skipped(reason)),
@@ -99,6 +100,18 @@ pub(super) fn plan(
     } else {
         Ok(open)
     }
+}
+
+/// `--destroy` is taken at its word only for the very device that is measured, and only when nothing lives on it.
+fn consent(context: &Context, looked: &Looked) -> Result<(), End> {
+    let Some(named) = &context.config().destroy else {
+        return Ok(());
+    };
+    if looked.facts.kind != TargetKind::BlockDevice {
+        return Ok(());
+    }
+    device::may_destroy(&Roots::real(), &looked.facts.target, named)
+        .map_err(|r| End::Refused(r.to_string()))
 }
 
 /// Size of the file a read-only test names, or of the raw device.

@@ -8,6 +8,7 @@ use super::replace::FolderLock;
 use super::{Places, Result, StoreError, names, names_in, read_text};
 use crate::facts::Identity;
 use crate::record::{Record, SCHEMA};
+use crate::verdict::Verdict;
 
 /// File beside the runs that names the newest.
 const LAST: &str = "last";
@@ -104,8 +105,8 @@ impl Records {
         Ok(all)
     }
 
-    /// The newest records of one test over all runs, newest first, at most `count`; unreadable ones are left out,
-    /// since an old file must not stop a new run.
+    /// The newest records of one test over all runs that could run it, newest first, at most `count`; unreadable ones
+    /// are left out, since an old file must not stop a new run.
     #[must_use]
     pub fn history(places: &Places, suite: &str, test: &str, count: usize) -> Vec<Record> {
         let file = names::test_file(suite, test);
@@ -117,7 +118,8 @@ impl Records {
             .collect();
         found.sort_by(|a, b| b.cmp(a));
         let records = found.iter().filter_map(|(_, path)| read_record(path).ok()?);
-        records.take(count).collect()
+        let ran = |r: &Record| r.judgement.verdict != Verdict::Skipped;
+        records.filter(ran).take(count).collect()
     }
 }
 

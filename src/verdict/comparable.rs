@@ -41,6 +41,7 @@ fn other_disk(e: &Evidence<'_>, accepted: &Identity) -> Option<String> {
         accepted.hash == e.disk.hash
     };
     let (was, is) = (in_words(accepted), in_words(e.disk));
+    let field = if e.by_model { "model" } else { "identity" };
     let hint = if e.by_model {
         "accept a baseline of this model"
     } else if accepted.model == e.disk.model {
@@ -48,7 +49,8 @@ fn other_disk(e: &Evidence<'_>, accepted: &Identity) -> Option<String> {
     } else {
         "accept a baseline of this disk"
     };
-    (!same).then(|| format!("the baseline is of another disk: {was}, this is {is}; {hint}"))
+    (!same)
+        .then(|| format!("the baseline is of another disk by {field}: {was}, this is {is}; {hint}"))
 }
 
 fn in_words(disk: &Identity) -> String {

@@ -211,7 +211,13 @@ impl Run<'_> {
                 let better = metric.kind.higher_is_better();
                 let derived =
                     || past.map(|p| p.auto_tolerance(self.max_sessions, KEPT_ROUNDS, better));
-                stored.or_else(derived)
+                let auto = stored.or_else(derived);
+                // Few sessions can resolve next to nothing; what halved must not pass for that.
+                let most = share(PROVISIONAL_LOSS, better);
+                match past {
+                    Some(past) if past.sessions < BLOCKING_SESSIONS => auto.map(|t| t.min(most)),
+                    _ => auto,
+                }
             }
         }
     }

@@ -339,6 +339,31 @@ fn a_provisional_baseline_fails_only_what_halved_and_says_so() {
 }
 
 #[test]
+fn a_provisional_baseline_fails_what_halved_however_little_it_can_resolve() {
+    let mut case = Case::rates(&[(0.5, 1.0), (0.5, 1.0)]);
+    let mut one = baseline(three().into_iter().take(1).collect());
+    let accepted = one.tests.get_mut("direct").expect("the fixture's test");
+    for summary in accepted.summary.values_mut() {
+        summary.tolerance = 0.988; // as one session of a throttled disk was seen to store
+    }
+    case.baseline = Some(one);
+    for kind in [MetricKind::Ratio, READ, WRITE] {
+        case.gate(kind, |g| g.tolerance = Tolerance::Auto);
+    }
+    let judgement = case.done();
+    assert_eq!(
+        judgement.verdict,
+        Verdict::Regressed,
+        "{}",
+        judgement.detail
+    );
+    let tolerance = of(&judgement, MetricKind::Ratio)
+        .tolerance
+        .expect("an auto tolerance");
+    assert!((tolerance - 0.5).abs() < 1e-9, "{tolerance}");
+}
+
+#[test]
 fn latency_is_worse_when_it_rises() {
     let slow = |mut s: Session, ns: u64| {
         s.latency = vec![Latency {

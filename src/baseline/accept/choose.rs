@@ -78,7 +78,7 @@ fn barred(pending: &CandidateSession, test: &Test, options: &AcceptOptions) -> O
     test.gates.keys().find_map(|metric| {
         let shift = measured.get(metric).and_then(Yield::regime_shift)?.exp_m1() * 100.0;
         Some(format!(
-            "{metric} changed by {shift:+.1} % from its first rounds to its last"
+            "{metric} changed by {shift:+.1} % from its first rounds to its last; --allow-regime takes it all the same"
         ))
     })
 }

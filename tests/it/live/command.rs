@@ -1,9 +1,10 @@
 //! `cargo iogate` as a person and a pipeline call it: usage, exit codes, JSON, colour.
 
+use super::gating::tolerant;
 use crate::Case;
 use crate::live::support::cargo_iogate;
-use crate::live::support::command::Output;
-use crate::live::support::disk::LoopDisk;
+use crate::live::support::command::{Output, program};
+use crate::live::support::disk::{LoopDisk, TestDisk};
 use crate::live::support::project::{Project, SMALL_PAIR};
 
 /// The tests of this module.
@@ -18,9 +19,14 @@ pub(crate) const CASES: &[Case] = &[
         broken_config,
     ),
     Case::needing(
-        "command::exit_codes_tell_what_happened_and_json_stays_json",
+        "command::exit_codes_tell_what_happened_and_json_and_report_with_them",
         exit_codes,
         &["root"],
+    ),
+    Case::needing(
+        "command::a_foreign_writer_leaves_a_strict_run_undecided",
+        foreign_writer,
+        &["root", "blkio"],
     ),
     Case::needing(
         "command::without_a_disk_in_ci_nothing_is_compared",
@@ -29,7 +35,7 @@ pub(crate) const CASES: &[Case] = &[
     ),
     Case::plain("command::colour_follows_the_conventions", colour),
     Case::plain(
-        "command::a_worse_last_word_is_not_hidden_by_a_filter_that_selects_nothing",
+        "command::a_filter_that_selects_nothing_measures_nothing",
         selects_nothing,
     ),
 ];
@@ -37,6 +43,12 @@ pub(crate) const CASES: &[Case] = &[
 /// A pair whose floor no disk reaches: `regressed` without a baseline.
 fn hopeless() -> String {
     format!("{SMALL_PAIR}\n[gate]\nratio = {{ min = 1e6 }}\n")
+}
+
+/// A pair gated by a floor alone, which every disk reaches: `pass`.
+fn certain() -> String {
+    let none = "ratio = false\nread = false\nwrite = false\n";
+    format!("{SMALL_PAIR}\n[gate]\n{none}read_iops = {{ min = 1e-6 }}\n")
 }
 
 fn usage() {
@@ -52,6 +64,15 @@ fn usage() {
     let as_cargo = line(&["iogate", "--help"]);
     assert!(as_cargo.contains("cargo iogate"), "{as_cargo}");
     assert_eq!(line(&["--help"]), as_cargo);
+    // As cargo finds it, by name on the path.
+    let binary = std::path::Path::new(env!("CARGO_BIN_EXE_cargo-iogate"));
+    let folder = binary.parent().expect("a folder").display();
+    let path = format!("{folder}:{}", std::env::var("PATH").unwrap_or_default());
+    for args in [&["iogate", "--help"][..], &["help", "iogate"]] {
+        let cargo = program(option_env!("CARGO").unwrap_or("cargo"));
+        let help = cargo.args(args).env("PATH", &path).run().success();
+        assert!(help.stdout.contains(&as_cargo), "{}", help.told());
+    }
     for args in [&["-V"][..], &["iogate", "-V"], &["--version"]] {
         let version = cargo_iogate().args(args).run().success().stdout;
         assert!(
@@ -118,7 +139,7 @@ fn assert_json(run: &Output) -> Option<serde_json::Value> {
 
 fn exit_codes() {
     let disk = LoopDisk::ext4();
-    let project = Project::bare("command-codes", &[("suites/small.toml", SMALL_PAIR)]);
+    let project = Project::bare("command-codes", &[("suites/small.toml", &tolerant())]);
     let run = |args: &[&str], ci: bool| {
         let run = project
             .iogate()
@@ -131,8 +152,11 @@ fn exit_codes() {
             run.run()
         }
     };
-    let summary =
-        |run: Output| assert_json(&run).unwrap_or_else(|| panic!("no summary\n{}", run.told()));
+    let summary = |run: Output| {
+        let summary = assert_json(&run).unwrap_or_else(|| panic!("no summary\n{}", run.told()));
+        assert_eq!(project.report()["summary"], summary);
+        summary
+    };
 
     let first = summary(run(&[], false).exits(0));
     assert_eq!(
@@ -144,17 +168,50 @@ fn exit_codes() {
     summary(run(&["nothing-like-this"], false).exits(4));
     project
         .iogate()
-        .args(["accept", "--provisional", "--disk"])
+        .args(["accept", "--provisional", "--allow-regime", "--disk"])
         .arg(disk.path())
         .run()
         .success();
-    let compared = summary(run(&[], true).exits(0));
-    assert_eq!(compared["compared"].as_u64(), Some(1), "{compared}");
+    // Whatever a noisy machine lets it decide, there is something to compare with now.
+    let accepted = summary(run(&[], true).exits(0));
+    assert_eq!(accepted["no-baseline"].as_u64(), Some(0), "{accepted}");
+    project.put("suites/small.toml", &certain());
+    let compared = summary(run(&[], true).exits(0).says(&["decided 1 of 1"]));
+    assert_eq!(
+        (compared["pass"].as_u64(), compared["compared"].as_u64()),
+        (Some(1), Some(1)),
+        "{compared}"
+    );
     project.put("suites/small.toml", &hopeless());
     let regressed = run(&[], false)
         .exits(3)
         .says(&["Error: ", "decided 1 of 1"]);
     assert_eq!(summary(regressed)["regressed"].as_u64(), Some(1));
+}
+
+fn foreign_writer() {
+    // A leg takes 0.4 s at this rate, longer than the writer pauses: each write leg sees some of its bytes. The pause
+    // is longer than the disk must be still, so the legs themselves begin.
+    let suite = SMALL_PAIR.replace("\"2MiB\"", "\"8MiB\"");
+    let project = Project::bare("command-foreign", &[("suites/small.toml", &suite)]);
+    let disk = TestDisk::up("reference", "128MiB", "20", "20");
+    let run = project
+        .iogate()
+        .args(["run", "--strict", "--message-format", "json", "--disk"])
+        .arg(disk.path());
+    let writes = "while :; do dd if=/dev/zero of=\"$0/foreign\" bs=2M count=1 oflag=direct conv=notrunc; sleep 0.2; done";
+    let writer = program("bash")
+        .args(["-c", writes])
+        .arg(disk.path())
+        .seconds(180)
+        .start();
+    let run = run.run().exits(5);
+    drop(writer);
+    let summary = assert_json(&run).unwrap_or_else(|| panic!("no summary\n{}", run.told()));
+    assert_eq!(summary["inconclusive"], 1, "{}", run.told());
+    let report = project.report();
+    assert_eq!(report["verdicts"][0]["reason"], "disturbed", "{report}");
+    run.says(&["by others", "decided 0 of 1"]);
 }
 
 fn no_disk_in_ci() {

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::Case;
-use crate::live::support::disk::LoopDisk;
+use crate::live::support::disk::{LoopDisk, LoopSpec};
 use crate::live::support::project::{Project, SMALL_PAIR};
 
 /// The tests of this module.
@@ -85,7 +85,7 @@ fn one_at_a_time() {
     let project = Project::package("runners-turns", &[("suites/small.toml", &two())]);
     project
         .cargo("nextest")
-        .arg("run")
+        .args(["run", "--test-threads", "4"])
         .env("IOGATE_DISK", disk.path())
         .run()
         .success();
@@ -96,7 +96,12 @@ fn one_at_a_time() {
 }
 
 fn failure() {
-    let disk = LoopDisk::ext4();
+    // Its path stands in messages, JSON and the JUnit file.
+    let disk = LoopSpec {
+        folder: "a & <b>",
+        ..LoopSpec::default()
+    }
+    .make();
     let hopeless = format!("{SMALL_PAIR}\n[gate]\nratio = {{ min = 1e6 }}\n");
     let files = [
         ("suites/small.toml", hopeless.as_str()),
@@ -124,6 +129,10 @@ fn failure() {
     let junit = junit(&project);
     assert!(junit.contains("<failure message=\"Error: "), "{junit}");
     assert!(junit.contains("regressed"), "{junit}");
+    assert!(
+        junit.contains("a &amp; &lt;b") && !junit.contains("a & <b>"),
+        "the disk's path stands escaped:\n{junit}"
+    );
 }
 
 fn junit(project: &Project) -> String {
@@ -149,7 +158,7 @@ fn skipped() {
         .cargo("nextest")
         .args(["run", "--run-ignored", "all"])
         .run();
-    all.exits(100).says(&["--disk"]);
+    all.exits(100).says(&["IOGATE_DISK"]);
 }
 
 fn own_targets() {
@@ -163,4 +172,7 @@ fn own_targets() {
         .run();
     run.success().says(&["small::pair", "decided 0 of 1"]);
     assert_eq!(project.windows().len(), 1);
+    let report = project.report();
+    assert_eq!(report["verdicts"][0]["verdict"], "no-baseline", "{report}");
+    assert!(project.path("target/iogate/report.json").is_file());
 }

@@ -17,6 +17,11 @@ pub(crate) const CASES: &[Case] = &[
         &["root"],
     ),
     Case::needing(
+        "turns::processes_on_two_disks_do_not_wait_for_each_other",
+        two_disks,
+        &["root"],
+    ),
+    Case::needing(
         "turns::killed_during_layout_with_psync_all_is_back",
         killed_in_layout_psync,
         &["root", "blkio"],
@@ -65,6 +70,20 @@ fn two_processes() {
     assert_eq!(windows.len(), 2, "{windows:?}");
     // Starts are whole seconds.
     assert!(windows[0][1] < windows[1][0] + 1.0, "{windows:?}");
+}
+
+fn two_disks() {
+    let project = Project::bare("turns-two-disks", &[("suites/small.toml", SMALL_PAIR)]);
+    let disks = [LoopDisk::ext4(), LoopDisk::ext4()];
+    let gate = |disk: &LoopDisk| project.gate().env("IOGATE_DISK", disk.path()).start();
+    let running = disks.each_ref().map(gate);
+    within_ten_seconds("both disks are held at once", || {
+        disks.iter().all(|disk| !unlocked(disk.path()))
+    });
+    for one in running {
+        let ended = one.wait().success();
+        assert!(!ended.stderr.contains("waiting for"), "{}", ended.told());
+    }
 }
 
 /// A disk of 20 MB/s and a test on it that takes half a minute.
@@ -180,6 +199,17 @@ fn terminated() {
     let ended = running.wait();
     assert_ne!(ended.code(), 0, "{}", ended.told());
     ended.says(&["interrupted"]);
+    let records = slow.project.contents("target/iogate/records");
+    let told = |bytes: &Vec<u8>| String::from_utf8_lossy(bytes).contains("\"interrupted\"");
+    assert!(
+        records.values().any(told),
+        "no record tells of it: {:?}",
+        records.keys()
+    );
+    assert!(
+        slow.project.pending().is_empty(),
+        "an interrupted test is never a candidate"
+    );
     assert!(crate::live::support::disk::files_below(slow.disk.path()).is_empty());
     assert!(unlocked(slow.disk.path()));
 }
@@ -196,5 +226,6 @@ fn interrupted() {
     running.signal(Signal::SIGINT);
     let ended = running.wait().exits(130);
     assert!(ended.stdout.contains("\"interrupted\""), "{}", ended.told());
+    assert_eq!(slow.project.report()["summary"]["interrupted"], 1);
     assert!(crate::live::support::disk::files_below(slow.disk.path()).is_empty());
 }

@@ -137,6 +137,16 @@ impl LoopDisk {
         sudo("umount").arg(&self.mount).run().success();
     }
 
+    /// Mounts it with other options.
+    #[track_caller]
+    pub(crate) fn remount(&self, options: &str) {
+        sudo("mount")
+            .args(["-o", options])
+            .arg(&self.mount)
+            .run()
+            .success();
+    }
+
     /// Every file on it, by path.
     pub(crate) fn files(&self) -> Vec<PathBuf> {
         files_below(&self.mount)

@@ -158,6 +158,27 @@ impl Project {
         windows
     }
 
+    /// The report file of the last run, held against the schema the command publishes.
+    #[track_caller]
+    pub(crate) fn report(&self) -> serde_json::Value {
+        static SCHEMA: OnceLock<serde_json::Value> = OnceLock::new();
+        let schema = SCHEMA.get_or_init(|| {
+            let printed = cargo_iogate().args(["schema", "report"]).run().success();
+            serde_json::from_str(&printed.stdout).expect("a schema in JSON")
+        });
+        let places = ["target/iogate/report.json", "state/iogate/report.json"];
+        let text = places.iter().find_map(|p| fs::read(self.path(p)).ok());
+        let report: serde_json::Value =
+            serde_json::from_slice(&text.expect("a report file")).expect("a report in JSON");
+        let validator = jsonschema::validator_for(schema).expect("a sound schema");
+        let faults: Vec<String> = validator
+            .iter_errors(&report)
+            .map(|e| e.to_string())
+            .collect();
+        assert!(faults.is_empty(), "{faults:?}\n{report:#}");
+        report
+    }
+
     fn at(&self, program: Program) -> Program {
         program
             .current_dir(&self.folder)
