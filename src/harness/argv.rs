@@ -78,7 +78,7 @@ impl Argv {
     }
 
     /// As if these filters had been typed; for the command, which has its own flags.
-    #[cfg(feature = "cli")]
+    #[cfg(any(feature = "cli", test))]
     pub(crate) fn of(filters: Vec<String>, exact: bool) -> Self {
         Self {
             mimic: Arguments {
