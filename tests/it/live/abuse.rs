@@ -120,7 +120,7 @@ fn named_file() {
     let project = Project::bare("named-file", &[("suites/named.toml", &suite)]);
     let disk = LoopDisk::ext4();
     let elsewhere = project.path("data");
-    let bytes: Vec<u8> = (0..16 << 20).map(|i: u32| (i * 31 >> 3) as u8).collect();
+    let bytes: Vec<u8> = (0..16 << 20).map(|i: u32| ((i * 31) >> 3) as u8).collect();
     fs::write(&elsewhere, &bytes).expect("a file elsewhere");
     let run = || {
         let run = project.iogate().args(["run", "named::read", "--disk"]);
