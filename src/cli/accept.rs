@@ -8,6 +8,7 @@ use super::exit::Exit;
 use super::out::Out;
 use super::workspace;
 use crate::baseline::{AcceptOptions, Promotion};
+use crate::facts::Identity;
 use crate::harness::{Argv, Found, find};
 use crate::pipeline::{self, Context, Outcome, Promote, promote};
 use crate::report;
@@ -71,10 +72,14 @@ fn serve(cli: &Cli, wish: &Wish<'_>, out: &mut Out) -> Exit {
         let name = format!("{suite}::{test}");
         argv.selects(&name) && !wish.select.skip.iter().any(|s| name.contains(s.as_str()))
     };
+    let disk = match which_disk(&context, wish.settings) {
+        Ok(disk) => disk,
+        Err(error) => return out.errors(&[error]),
+    };
     let ask = Promote {
         options: wish.options.clone(),
         from: wish.from,
-        disk: context.config().disk_name.as_deref(),
+        disk: &disk,
         write: wish.write,
         only: &only,
     };
@@ -94,6 +99,18 @@ fn serve(cli: &Cli, wish: &Wish<'_>, out: &mut Out) -> Exit {
             exit
         }
     }
+}
+
+/// `--disk DIR` means the disk the directory lies on, `--disk-name` the folder of that name; neither, every disk.
+fn which_disk(context: &Context, settings: &Settings) -> Result<pipeline::IsDisk, String> {
+    let asked = settings.pairs().into_iter().find(|(key, _)| key == "disk");
+    if let Some((_, dir)) = asked {
+        return pipeline::is_disk_of(context, Path::new(&dir));
+    }
+    let name = context.config().disk_name.clone();
+    Ok(Box::new(move |disk| {
+        name.as_ref().is_none_or(|n| *n == disk.name)
+    }))
 }
 
 /// Says for each baseline file touched which tests are new in it, which stayed byte for byte, and which have none.

@@ -8,7 +8,6 @@ use crate::baseline::{self, AcceptOptions, CandidateSession};
 use crate::config::{Require, Update};
 #[cfg(target_os = "linux")]
 use crate::device::Looked;
-#[cfg(target_os = "linux")]
 use crate::facts::Identity;
 use crate::record::Record;
 use crate::store::{self, Found, Pending, Records, Wanted};
@@ -198,12 +197,14 @@ fn update(context: &Context, test: &Test, record: &Record) -> store::Result<()> 
         return Ok(());
     }
     let only = |suite: &str, name: &str| suite == test.suite && name == test.name;
+    let hash = record.facts.as_ref().map(|f| &f.identity.hash);
+    let this_disk = |disk: &Identity| hash == Some(&disk.hash);
     for outcome in promote(
         context,
         &Promote {
             options: ask,
             from: None,
-            disk: None,
+            disk: &this_disk,
             write: true,
             only: &only,
         },

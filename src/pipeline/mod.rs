@@ -13,6 +13,8 @@ pub(crate) use context::{Confirm, Context, Vars, Workspace, places, vars};
 pub(crate) use promote::Outcome;
 pub(crate) use promote::{Promote, promote};
 
+#[cfg(feature = "cli")]
+use crate::facts::Identity;
 use crate::record::Record;
 use crate::suite::Test;
 #[cfg(target_os = "linux")]
@@ -41,6 +43,25 @@ pub(crate) enum Purpose<'a> {
         expect(dead_code, reason = "only the command makes a trial")
     )]
     Trial(&'a std::path::Path),
+}
+
+/// Picks disks by who they are.
+#[cfg(feature = "cli")]
+pub(crate) type IsDisk = Box<dyn Fn(&Identity) -> bool>;
+
+/// Whether an identity is that of the disk a directory lies on.
+///
+/// # Errors
+/// Why the directory tells of no disk.
+#[cfg(all(feature = "cli", target_os = "linux"))]
+pub(crate) fn is_disk_of(context: &Context, dir: &std::path::Path) -> Result<IsDisk, String> {
+    turn::is_disk_of(context, dir)
+}
+
+/// Disks are known on Linux only.
+#[cfg(all(feature = "cli", not(target_os = "linux")))]
+pub(crate) fn is_disk_of(_: &Context, _: &std::path::Path) -> Result<IsDisk, String> {
+    Err("--disk names a disk on Linux only; use --disk-name".to_owned())
 }
 
 /// Measures and judges one test and keeps what is worth keeping. Never panics on what a user or a disk does: every

@@ -5,7 +5,9 @@ use std::path::{Path, PathBuf};
 
 use super::Context;
 use super::story::now;
+use crate::baseline::Candidate;
 use crate::baseline::{self, AcceptOptions, Accepted, Promotion};
+use crate::facts::Identity;
 use crate::store::{self, BaselinesLock, Leftover, Pending};
 use crate::suite::{self, Suite, Test};
 
@@ -15,8 +17,8 @@ pub(crate) struct Promote<'a> {
     pub(crate) options: AcceptOptions,
     /// Candidates brought from elsewhere.
     pub(crate) from: Option<&'a Path>,
-    /// Only this disk's folder.
-    pub(crate) disk: Option<&'a str>,
+    /// Which disks.
+    pub(crate) disk: &'a dyn Fn(&Identity) -> bool,
     /// Write, or only show.
     pub(crate) write: bool,
     /// Which tests, by suite and name.
@@ -63,29 +65,71 @@ pub(crate) fn promote(context: &Context, ask: &Promote<'_>) -> store::Result<Vec
     } else {
         None
     };
-    for leftover in &leftovers {
-        let candidate = &leftover.candidate;
-        let other_disk = ask.disk.is_some_and(|d| d != candidate.disk.name);
-        if other_disk || !(ask.only)(&candidate.suite, &candidate.test) {
-            continue;
-        }
-        let outcome = one(context, ask, lock.as_ref(), leftover, &mut suites)?;
+    let wanted = |c: &Candidate| (ask.disk)(&c.disk) && (ask.only)(&c.suite, &c.test);
+    let leftovers = leftovers.iter().filter(|l| wanted(&l.candidate));
+    for Gathered { candidate, parts } in gather(context, leftovers) {
+        let outcome = one(context, ask, lock.as_ref(), &candidate, &mut suites)?;
         if ask.write && outcome.result.is_ok() {
-            pending.clear(leftover)?;
+            parts.iter().try_for_each(|part| pending.clear(part))?;
         }
         outcomes.push(outcome);
     }
     Ok(outcomes)
 }
 
+/// The sessions that become one test's baseline, and the files they lie in.
+struct Gathered<'a> {
+    candidate: Candidate,
+    parts: Vec<&'a Leftover>,
+}
+
+/// One candidate a file; with `match = "model"` those of one test on several disks of a model are one, since a runner
+/// that gets a new disk each time leaves one session on each.
+fn gather<'a>(
+    context: &Context,
+    leftovers: impl Iterator<Item = &'a Leftover>,
+) -> Vec<Gathered<'a>> {
+    let by_model = context.config().matching == crate::config::Match::Model;
+    let mut all: Vec<Gathered<'a>> = Vec::new();
+    for leftover in leftovers {
+        let new = &leftover.candidate;
+        let same = |g: &&mut Gathered<'_>| {
+            let old = &g.candidate;
+            by_model
+                && (&old.suite, &old.test, &old.disk.model)
+                    == (&new.suite, &new.test, &new.disk.model)
+        };
+        match all.iter_mut().find(same) {
+            Some(gathered) => {
+                gathered
+                    .candidate
+                    .sessions
+                    .extend(new.sessions.iter().cloned());
+                gathered
+                    .candidate
+                    .sessions
+                    .sort_by_key(|s| s.session.started);
+                if let Some(newest) = gathered.candidate.sessions.last() {
+                    gathered.candidate.text.clone_from(&newest.text);
+                }
+                gathered.parts.push(leftover);
+            }
+            None => all.push(Gathered {
+                candidate: new.clone(),
+                parts: vec![leftover],
+            }),
+        }
+    }
+    all
+}
+
 fn one(
     context: &Context,
     ask: &Promote<'_>,
     lock: Option<&BaselinesLock>,
-    leftover: &Leftover,
+    candidate: &Candidate,
     suites: &mut Suites<'_>,
 ) -> store::Result<Outcome> {
-    let candidate = &leftover.candidate;
     let by_model = context.config().matching == crate::config::Match::Model;
     let folder =
         store::folder_for_writing(&context.places.baselines_dir, &candidate.disk, by_model)?;

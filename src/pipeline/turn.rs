@@ -65,6 +65,20 @@ pub(super) fn look(context: &Context, story: &mut Story<'_>) -> Result<Looked, E
     Ok(looked)
 }
 
+/// Whether an identity is that of the disk a directory lies on, whatever it was salted with.
+#[cfg(feature = "cli")]
+pub(super) fn is_disk_of(context: &Context, dir: &Path) -> Result<super::IsDisk, String> {
+    let options = LookOptions {
+        allow_memory: context.config().allow_memory,
+        allow_overlay: context.config().allow_overlay,
+        ..LookOptions::default()
+    };
+    let looked = device::look(&Roots::real(), dir, &options).map_err(|r| r.to_string())?;
+    Ok(Box::new(move |disk| {
+        looked.raw.hash(&disk.salt) == disk.hash
+    }))
+}
+
 /// Decides what will be done, and says so before it is.
 pub(super) fn plan(
     context: &Context,
