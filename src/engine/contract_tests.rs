@@ -248,11 +248,13 @@ fn a_leg_ends_at_its_limit_with_the_bytes_it_did() {
             ..leg(&plan, 0, 512 * KIB)
         };
         match disk.run(&spec, &Interrupt::new()) {
+            // A worker may find the limit behind it before its first request: the leg ends with it, and what the
+            // others moved counts for nothing. Alone it does not.
             Ok(tally) => assert!(
-                tally.bytes.0 > 0 && tally.moved.0 < 512 * KIB * u64::from(plan.workers),
+                (tally.bytes.0 > 0 || plan.workers > 1 && tally.moved.0 > 0)
+                    && tally.moved.0 < 512 * KIB * u64::from(plan.workers),
                 "{plan:?}"
             ),
-            // A worker may find the limit behind it before its first request; alone it does not.
             Err(e) => assert!(plan.workers > 1, "{e} from {plan:?}"),
         }
     }

@@ -15,6 +15,8 @@ const STILL_LIMIT: u64 = 5_000_000_000;
 const LOOK: Nanos = Nanos(10_000_000);
 /// A leg this many times slower than expected ends with the bytes it did.
 const SLOW: u64 = 4;
+/// No leg is cut before this, however short it is meant to be: a pause of the scheduler is no slow disk.
+const LEAST_LIMIT: u64 = 1_000_000_000;
 /// Eviction is tried this often: pages on their way to the LRU list are missed by the first try.
 const EVICTIONS: u32 = 5;
 
@@ -58,6 +60,9 @@ impl Run<'_> {
                 "writes that did not end within five seconds after a leg".into(),
             ));
         }
+        if tally.bytes.0 == 0 {
+            void = void.or(Some("workers that never worked at the same time".into()));
+        }
         let tail = tally.tail.0 as f64 / tally.time.0.max(1) as f64;
         Ok(Done {
             index,
@@ -81,7 +86,9 @@ impl Run<'_> {
             // The layout is generation 0.
             generation: self.legs_run + 1,
             // Nothing is expected of bytes the user wrote until such a leg has run.
-            limit: Nanos(self.took[index].map_or(u64::MAX, |t| t.0.saturating_mul(SLOW))),
+            limit: Nanos(
+                self.took[index].map_or(u64::MAX, |t| t.0.saturating_mul(SLOW).max(LEAST_LIMIT)),
+            ),
         }
     }
 

@@ -114,7 +114,7 @@ pub(super) fn run(
     let mut leg = sum(&tallies, shared);
     leg.cpu_user = Nanos(after.0.saturating_sub(before.0));
     leg.cpu_system = Nanos(after.1.saturating_sub(before.1));
-    match work.first().filter(|_| leg.bytes.0 == 0) {
+    match work.first().filter(|_| leg.moved.0 == 0) {
         None => Ok(leg),
         Some(work) => Err(MeasureError::Short {
             op: work.op(),
