@@ -8,7 +8,6 @@ use super::exit::Exit;
 use super::out::Out;
 use super::workspace;
 use crate::baseline::{AcceptOptions, Promotion};
-use crate::facts::Identity;
 use crate::harness::{Argv, Found, find};
 use crate::pipeline::{self, Context, Outcome, Promote, promote};
 use crate::report;
