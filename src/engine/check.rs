@@ -15,7 +15,7 @@ const FOREIGN_OTHER: u64 = 4 * MIB;
 /// Bytes beyond those asked for that are always borne: a cold buffered read was seen to fetch 4 to 6 MiB more.
 const AHEAD_FLOOR: u64 = 8 * MIB;
 /// Share of CPU time the hypervisor may take.
-pub(crate) const STEAL: f64 = 0.05;
+const STEAL: f64 = 0.05;
 
 /// What a leg moved according to everyone who counts.
 #[derive(Debug, Clone, Copy)]
@@ -117,6 +117,18 @@ fn foreign(c: &Counted, finding: &mut Finding) {
             c.direction
         )
     });
+}
+
+/// Ticks of steal below which a share of them says nothing: the kernel counts in whole ticks of 10 ms, and a round of
+/// short legs lasts a few of them.
+const LEAST_STEAL: u64 = 10;
+
+/// Whether the hypervisor took so much between two readings that a round is void.
+pub(crate) fn is_stolen(before: Option<(u64, u64)>, after: Option<(u64, u64)>) -> bool {
+    let ticks = before
+        .zip(after)
+        .map_or(0, |(b, a)| a.0.saturating_sub(b.0));
+    ticks >= LEAST_STEAL && steal(before, after).is_some_and(|share| share > STEAL)
 }
 
 /// Share of CPU time stolen between two readings, where the kernel tells and time passed.
@@ -314,6 +326,14 @@ mod tests {
         assert_eq!(steal(Some((10, 100)), Some((20, 200))), Some(0.1));
         assert_eq!(steal(Some((10, 100)), Some((10, 100))), None);
         assert_eq!(steal(None, Some((10, 100))), None);
+    }
+
+    #[test]
+    fn a_few_ticks_of_steal_void_no_short_round() {
+        assert!(!is_stolen(Some((0, 0)), Some((9, 20))));
+        assert!(is_stolen(Some((0, 0)), Some((10, 199))));
+        assert!(!is_stolen(Some((0, 0)), Some((10, 200))));
+        assert!(!is_stolen(None, Some((10, 20))));
     }
 
     #[test]

@@ -237,15 +237,12 @@ impl<'a> Run<'a> {
             .into_iter()
             .map(|i| self.leg(i))
             .collect::<Result<Vec<Done>, _>>()?;
-        let steal = check::steal(before, self.witness.counters().steal);
-        let stolen = steal
-            .filter(|s| *s > check::STEAL && self.disk.files() > 0)
-            .map(|s| {
-                format!(
-                    "the hypervisor, which took {:.0} % of the CPU time",
-                    s * 100.0
-                )
-            });
+        let after = self.witness.counters().steal;
+        let steal = check::steal(before, after);
+        let stolen = (self.disk.files() > 0 && check::is_stolen(before, after)).then(|| {
+            let percent = steal.unwrap_or_default() * 100.0;
+            format!("the hypervisor, which took {percent:.0} % of the CPU time")
+        });
         let void = legs.iter().find_map(|l| l.void.clone()).or(stolen);
         let samples: Vec<LegSample> = legs.iter().map(|l| l.sample.clone()).collect();
         let fate = void.map_or(Fate::Kept, Fate::Void);
