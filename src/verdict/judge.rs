@@ -199,8 +199,11 @@ fn nothing_gated(e: &Evidence<'_>, all: &[Compared], verdict: Verdict) -> String
     }
 }
 
-/// Which leg moved when ratio or read are worse: a leg did whose whole interval within the run lies on one side of what
-/// is accepted.
+/// Which leg moved when ratio or read are worse: a leg did whose whole interval within the run lies beyond half the
+/// tolerance from what is accepted.
+///
+/// Half, since a ratio worse by the whole needs a leg that moved by half of it; not nothing, since the interval of a
+/// steady disk is narrower than what any two sessions of it differ by.
 fn moved(all: &[Compared]) -> Option<Moved> {
     let find = |kind: MetricKind| all.iter().find(|c| c.result.metric == kind.into());
     let is_worse = |c: &Compared| {
@@ -210,10 +213,11 @@ fn moved(all: &[Compared]) -> Option<Moved> {
     let read = find(MetricKind::Rate(Direction::Read))?;
     let write = find(MetricKind::Rate(Direction::Write))?;
     let asked = find(MetricKind::Ratio).is_some_and(is_worse) || is_worse(read);
-    let (was_read, was_write) = (read.result.baseline?, write.result.baseline?);
-    let read_fell = read.result.upper < was_read;
-    let read_rose = read.result.lower > was_read;
-    let write_rose = write.result.lower > was_write;
+    let half = |c: &Compared| c.result.tolerance.unwrap_or_default() / 2.0;
+    let slack = find(MetricKind::Ratio).map_or_else(|| half(read), half);
+    let fell = |c: &Compared| Some(c.result.upper < c.result.baseline? * (1.0 - slack));
+    let rose = |c: &Compared| Some(c.result.lower > c.result.baseline? * (1.0 + slack));
+    let (read_fell, read_rose, write_rose) = (fell(read)?, rose(read)?, rose(write)?);
     let moved = match (read_fell, read_rose, write_rose) {
         (true, _, true) => Moved::Both,
         (true, _, false) => Moved::ReadFell,

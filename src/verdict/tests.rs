@@ -175,6 +175,24 @@ fn a_write_that_rose_fails_the_ratio_alone() {
 }
 
 #[test]
+fn a_leg_off_by_less_than_half_the_tolerance_has_not_moved() {
+    let moved = |write: f64| {
+        let mut sessions = vec![
+            steady("n0", 900, 1.8, write, 0.001),
+            steady("n1", 901, 1.8, write, 0.001),
+        ];
+        sessions.iter_mut().for_each(|s| s.latency.clear());
+        Case::new(sessions).done().moved
+    };
+    assert_eq!(
+        moved(1.01),
+        Some(Moved::ReadFell),
+        "its interval is 1.01 all over"
+    );
+    assert_eq!(moved(1.04), Some(Moved::Both));
+}
+
+#[test]
 fn read_down_and_write_up_are_told_apart_from_either() {
     let judgement = Case::rates(&[(1.8, 1.12), (1.8, 1.12)]).done();
     assert_eq!(judgement.moved, Some(Moved::Both));
