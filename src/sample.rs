@@ -196,7 +196,7 @@ impl Session {
     }
 }
 
-/// Latencies of one direction as a sparse HDR histogram (three significant digits).
+/// Latencies of one direction as a sparse HDR histogram (two significant digits).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Latency {
     /// Which way.
