@@ -20,6 +20,8 @@ pub(crate) struct Out {
     stdout: Style,
     stderr: Style,
     human_on_stderr: bool,
+    /// A person sees both streams, so what stderr told need not be told again.
+    pub(crate) one_screen: bool,
     /// Why an answer did not reach stdout; a reader that went away by itself is none.
     lost: Cell<Option<io::ErrorKind>>,
 }
@@ -53,6 +55,7 @@ impl Out {
             stdout,
             stderr,
             human_on_stderr: false,
+            one_screen: io::stdout().is_terminal() && io::stderr().is_terminal(),
             lost: Cell::new(None),
         }
     }

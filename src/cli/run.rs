@@ -263,7 +263,9 @@ pub(super) fn answer(
         out.object(&SummaryLine::of(&records, exit.code()));
     }
     out.human(|w, style| {
-        report::verdict_table(w, &records, style)?;
+        if !out.one_screen {
+            report::verdict_table(w, &records, style)?;
+        }
         report::decided_line(w, &records)
     });
     exit

@@ -78,7 +78,7 @@ pub(super) fn keep(context: &Context, story: Story<'_>, end: End) -> Told {
     let mount_point = story.mount_point.clone();
     let inherited = story.inherited;
     let mut record = story.record(context, end);
-    record.failed = fails(context, &record);
+    record.failed = fails(context, &mut record);
     if may_become_accepted(context, &record) {
         let kept = candidates(context, test, &record, mount_point.as_ref(), inherited)
             .and_then(|()| update(context, test, &record));
@@ -100,7 +100,7 @@ pub(super) fn keep(context: &Context, story: Story<'_>, end: End) -> Told {
 }
 
 /// The rule of the verdict table: what fails a test under the settings of this run.
-fn fails(context: &Context, record: &Record) -> bool {
+fn fails(context: &Context, record: &mut Record) -> bool {
     let config = context.config();
     if record.refused {
         return true;
@@ -113,8 +113,16 @@ fn fails(context: &Context, record: &Record) -> bool {
             !record.trial || record.judgement.verdict == Verdict::Invalid
         }
         Verdict::Interrupted => true,
+        Verdict::Inconclusive if record.trial => false,
+        Verdict::Inconclusive if config.strict => true,
         Verdict::Inconclusive => {
-            !record.trial && (config.strict || undecided_too_often(context, record))
+            let often = undecided_too_often(context, record);
+            if often {
+                let runs = config.max_undecided;
+                let note = format!("fails: undecided in {runs} runs in a row (max-undecided)");
+                record.judgement.notes.push(note);
+            }
+            often
         }
         Verdict::NoBaseline => {
             !record.trial && (context.ci || config.require == Some(Require::Baseline))
@@ -209,8 +217,9 @@ fn update(context: &Context, test: &Test, record: &Record) -> store::Result<()> 
             only: &only,
         },
     )? {
-        if let Err(refused) = &outcome.result {
-            super::say(format_args!("iogate: {refused}"));
+        match &outcome.result {
+            Ok((_, path)) => super::say(format_args!("iogate: accepted into {}", path.display())),
+            Err(refused) => super::say(format_args!("iogate: {refused}")),
         }
     }
     Ok(())

@@ -172,18 +172,22 @@ fn existing(story: &Story<'_>, looked: &Looked) -> Result<Option<Bytes>, End> {
 }
 
 /// Says what will be done and how long it will take, before it is.
-fn announce(plan: &Plan) {
+fn announce(context: &Context, plan: &Plan) {
     let style = Style {
         color: false,
         width: 100,
     };
+    if context.confirm == super::Confirm::Inside {
+        // Under a runner the test's name stands in the line, waiting for its result.
+        super::say(format_args!(""));
+    }
     // Where stderr is closed nobody wants to know.
     let _ = crate::report::plan_lines(&mut std::io::stderr().lock(), &[plan], style);
 }
 
 /// Waits until the disk is ours, and checks what may have changed meanwhile.
 pub(super) fn take(context: &Context, looked: &Looked, plan: &Plan) -> Result<Turn, End> {
-    announce(plan);
+    announce(context, plan);
     let lock = wait_for_disk(context, looked)?;
     still_there(&looked.facts.target, looked.place)?;
     if plan.needs.0 > 0 {

@@ -8,7 +8,7 @@ use crate::suite::{Direction, Test};
 use crate::units::{Bytes, GIB, MIB, Nanos};
 
 /// Most bytes a trial writes where the suite leaves the legs open.
-const TRIAL_WRITES: u64 = 8 * GIB;
+const TRIAL_WRITES: u64 = 16 * GIB;
 /// What one leg costs beside its own time and the still disk after it: eviction, counters, the flush.
 const BETWEEN_LEGS: u64 = 50_000_000;
 /// Least budget of a session.

@@ -140,7 +140,7 @@ fn a_trial_is_small_and_short() {
         },
     );
     assert_eq!((plan.extent, plan.keep), (Bytes(256 * MIB), 8));
-    assert_eq!(plan.writes, Bytes(8 * GIB));
+    assert_eq!(plan.writes, Bytes(16 * GIB));
     assert!(plan.expected.unwrap() < Nanos(40_000_000_000));
 }
 
