@@ -121,6 +121,8 @@ zeros() { dd if=/dev/zero of="$2" bs=1M count=$(($1 / 1048576)) status=none; }
 attach() {     # FILE on|off -> LOOP; direct I/O where the file below takes it
   local loop; loop=$(losetup --show -f "$1")
   losetup --direct-io="$2" "$loop" 2>/dev/null || true
+  # A loop device keeps the scheduler of its last owner.
+  echo none >"/sys/block/${loop#/dev/}/queue/scheduler"
   echo "$loop"
 }
 

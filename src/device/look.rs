@@ -26,8 +26,9 @@ pub struct LookOptions {
     pub allow_memory: bool,
     /// Measure an overlay all the same.
     pub allow_overlay: bool,
-    /// The directory must be a mount point: it was one when its baseline was accepted.
-    pub expect_mount_point: bool,
+    /// Where the disk was mounted when its baseline was accepted: the directory must still lie on a mount there or
+    /// below.
+    pub expect_mount_point: Option<PathBuf>,
     /// Salt of the identity's hash, hex.
     pub salt: String,
     /// The user's own name for the disk.
@@ -327,9 +328,11 @@ pub(crate) fn allowed(
     if MADE_UP.contains(&kind.as_str()) {
         return Err(Refusal::KernelFiles { path, kind });
     }
-    if opts.expect_mount_point && mount_point != path {
+    if let Some(expected) = &opts.expect_mount_point
+        && !mount_point.starts_with(expected)
+    {
         return Err(Refusal::NotAMountPoint {
-            path,
+            path: expected.clone(),
             kind,
             mount_point,
         });

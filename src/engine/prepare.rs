@@ -228,6 +228,8 @@ impl Run<'_> {
                 && doublings < DOUBLINGS
                 && time * 2 <= LONGEST
                 && self.bytes[index] * 2 <= most
+                // Bytes written over again in the cache are not drained again.
+                && self.bytes[index] <= self.plan.once()
             {
                 self.bytes[index] *= 2;
                 doublings += 1;
@@ -255,7 +257,11 @@ impl Run<'_> {
 
     /// Most bytes of a leg: its offsets fit in memory, and all its rounds stay within the bytes a session may write.
     fn most(&self, index: usize) -> u64 {
-        let requests = self.plan.block.0.saturating_mul(MOST_REQUESTS);
+        let mut requests = self.plan.block.0.saturating_mul(MOST_REQUESTS);
+        if self.plan.cache == Cache::Buffered {
+            // The second time round it would come from the page cache.
+            requests = requests.min(self.plan.once());
+        }
         let written = self.plan.legs[index].direction == Direction::Write && self.scratch();
         if !written {
             return requests;

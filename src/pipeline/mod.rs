@@ -93,6 +93,7 @@ fn line(context: &Context, story: &mut Story<'_>) -> Result<End, End> {
     let plan = turn::plan(context, story, &looked, &known)?;
     let turn = turn::take(context, &looked, &plan)?;
     if !story.sessions.is_empty() {
+        story.so_far = Some(Box::new(story.judge(context, &known).into_judgement()));
         turn.wait_for_gap(context, story)?;
     }
     loop {
@@ -103,7 +104,10 @@ fn line(context: &Context, story: &mut Story<'_>) -> Result<End, End> {
             Look::AnotherSession(so_far) if context.confirm == Confirm::Later => {
                 return Ok(End::Unconfirmed(Box::new(so_far)));
             }
-            Look::AnotherSession(_) => turn.wait_for_gap(context, story)?,
+            Look::AnotherSession(so_far) => {
+                story.so_far = Some(Box::new(so_far));
+                turn.wait_for_gap(context, story)?;
+            }
         }
     }
 }

@@ -24,12 +24,14 @@ pub(crate) struct Story<'a> {
     pub(crate) purpose: Purpose<'a>,
     pub(crate) started: f64,
     pub(crate) facts: Option<Facts>,
-    /// Salted hash of the target's path when it is a mount point of its own.
+    /// Salted hash of the path the disk is mounted at, unless that is the root.
     pub(crate) mount_point: Option<String>,
     pub(crate) sessions: Vec<Session>,
     /// Sessions that an earlier process of this run measured: not candidates again.
     pub(crate) inherited: usize,
     pub(crate) notes: Vec<String>,
+    /// What the sessions so far say, while another one is asked for.
+    pub(crate) so_far: Option<Box<Judgement>>,
 }
 
 /// How it ended.
@@ -115,6 +117,7 @@ impl<'a> Story<'a> {
             sessions: Vec::new(),
             inherited: 0,
             notes: Vec::new(),
+            so_far: None,
         }
     }
 
@@ -145,7 +148,7 @@ impl<'a> Story<'a> {
 
     /// The record, with `failed` still to be decided.
     pub(crate) fn record(self, context: &Context, end: End) -> Record {
-        let (judgement, refused, unconfirmed, signal) = conclude(end, self.notes);
+        let (judgement, refused, unconfirmed, signal) = conclude(end, self.notes, self.so_far);
         Record {
             schema: SCHEMA,
             version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -169,16 +172,38 @@ impl<'a> Story<'a> {
 }
 
 /// Judgement, whether it was a refusal, whether a second session may change it, the signal that ended it.
-fn conclude(end: End, notes: Vec<String>) -> (Judgement, bool, bool, Option<i32>) {
+fn conclude(
+    end: End,
+    notes: Vec<String>,
+    so_far: Option<Box<Judgement>>,
+) -> (Judgement, bool, bool, Option<i32>) {
     let (mut judgement, refused, unconfirmed, signal) = match end {
         End::Judged(judgement) => (*judgement, false, false, None),
         End::Unconfirmed(judgement) => (*judgement, false, true, None),
         End::Skipped(reason) => (bare(Verdict::Skipped, reason), false, false, None),
         End::Refused(reason) => (bare(Verdict::Skipped, reason), true, false, None),
-        End::Stopped(error) => stopped(error),
+        End::Stopped(error) => match (error, so_far) {
+            (error @ MeasureError::Disturbed(_), Some(so_far)) => {
+                (unconfirmed(*so_far, &error), false, false, None)
+            }
+            (error, _) => stopped(error),
+        },
     };
     judgement.notes.extend(notes);
     (judgement, refused, unconfirmed, signal)
+}
+
+/// A disturbed second session takes nothing back of what the first one showed.
+fn unconfirmed(so_far: Judgement, error: &MeasureError) -> Judgement {
+    let mut judgement = Judgement {
+        verdict: Verdict::Inconclusive,
+        reason: so_far.reason.or(Some(Reason::Disturbed)),
+        ..so_far
+    };
+    judgement
+        .notes
+        .push(format!("the second session is missing: {error}"));
+    judgement
 }
 
 /// What an early end means. An error is never a pass and never 0 MB/s.

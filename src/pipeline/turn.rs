@@ -57,10 +57,10 @@ pub(super) fn look(context: &Context, story: &mut Story<'_>) -> Result<Looked, E
     };
     identity.salt = store::salt(&context.places, &wanted).map_err(unreadable)?;
     identity.hash = looked.raw.hash(&identity.salt);
-    let path = &looked.facts.target;
-    story.mount_point = looked
-        .mount_point_of_its_own
-        .then(|| store::path_hash(&identity.salt, path));
+    let mount = looked.facts.filesystem.as_ref().map(|fs| &fs.mount_point);
+    story.mount_point = mount
+        .filter(|point| point.parent().is_some())
+        .map(|point| store::path_hash(&identity.salt, point));
     story.facts = Some(looked.facts.clone());
     Ok(looked)
 }

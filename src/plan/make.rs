@@ -118,10 +118,31 @@ fn make(test: &Test, facts: &Facts, ask: &Ask) -> Result<Plan, No> {
         proof_required: work.proof == Proof::Required,
         key: WorkloadKey::new(),
     };
+    once_round(&plan)?;
     bytes(&mut plan, facts, ask)?;
     times(&mut plan, test, facts, ask);
     plan.key = key(work, &plan);
     Ok(plan)
+}
+
+/// A buffered leg that goes round its extent reads its own bytes from the page cache the second time.
+fn once_round(plan: &Plan) -> Result<(), No> {
+    let buffered = plan.cache == Cache::Buffered;
+    let longest = plan.legs.iter().filter_map(|l| l.bytes).map(|b| b.0).max();
+    match longest.filter(|longest| buffered && *longest > plan.once()) {
+        Some(longest) => Err(No::Refuse(format!(
+            "a buffered leg of {} would touch its {} more than once, the second time from memory; raise `size` to {} \
+             or shorten `leg`",
+            exact(longest),
+            exact(plan.once()),
+            exact(
+                plan.extent
+                    .0
+                    .saturating_mul(longest.div_ceil(plan.once().max(1)))
+            )
+        ))),
+        None => Ok(()),
+    }
 }
 
 /// Keys whose workload this version does not measure.

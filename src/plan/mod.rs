@@ -83,6 +83,17 @@ pub struct Plan {
 }
 
 impl Plan {
+    /// Bytes of the longest leg, over all workers, that touches none of its bytes twice.
+    #[must_use]
+    pub fn once(&self) -> u64 {
+        let share = if self.legs.len() > 1 && !self.two_files {
+            2
+        } else {
+            1
+        };
+        (self.extent.0 / share).saturating_mul(u64::from(self.workers.max(1)))
+    }
+
     /// Rounds a session runs at most: warm-up, kept, and as many void ones as it bears (a quarter of those after
     /// the warm-up).
     #[must_use]

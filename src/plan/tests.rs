@@ -108,6 +108,21 @@ fn refusal(test: &Test, facts: &Facts, ask: &Ask) -> String {
 }
 
 #[test]
+fn a_buffered_leg_that_would_meet_its_own_bytes_in_memory_is_refused_with_the_size_it_needs() {
+    let mut test = test();
+    test.workload.cache = Cache::Buffered;
+    test.workload.size = Some(Bytes(512 * MIB));
+    test.workload.leg = Some(LegLength::Bytes(Bytes(512 * MIB)));
+    let why = refusal(&test, &facts(), &ask());
+    assert!(why.contains("raise `size` to 1 GiB"), "{why}");
+    test.workload.leg = Some(LegLength::Bytes(Bytes(256 * MIB)));
+    assert_eq!(runs(&test, &facts(), &ask()).once(), 256 * MIB);
+    test.workload.cache = Cache::Direct;
+    test.workload.leg = Some(LegLength::Bytes(Bytes(512 * MIB)));
+    runs(&test, &facts(), &ask());
+}
+
+#[test]
 fn a_pair_gets_its_defaults() {
     let plan = runs(&test(), &facts(), &ask());
     assert_eq!(plan.test, "sequential::direct");

@@ -15,19 +15,25 @@ pub fn path_hash(salt: &str, path: &Path) -> String {
     salted_hash(salt, path.as_os_str().as_encoded_bytes())
 }
 
-/// Whether any accepted or pending numbers come from this directory while it was a mount point of its own.
+/// The mount point at or above a directory that accepted or pending numbers come from.
+///
+/// On the disk itself and in the folders above, since the user's own folder on a disk vanishes with its mount.
 ///
 /// A file that does not parse tells nothing here; where it is the one that matters, reading it tells what is wrong.
 ///
 /// # Errors
 /// A file or folder that cannot be read.
-pub fn was_mount_point(places: &Places, target: &Path) -> Result<bool> {
+pub fn was_mount_point(places: &Places, target: &Path) -> Result<Option<PathBuf>> {
     // The stored path is where a link led, so the question must follow it too.
     let path = std::fs::canonicalize(target)
         .or_else(|_| std::path::absolute(target))
         .unwrap_or_else(|_| target.to_owned());
-    let is = |salt: &str, stored: Option<&String>| {
-        stored.is_some_and(|hash| *hash == path_hash(salt, &path))
+    let find = |salt: &str, stored: Option<&String>| {
+        let stored = stored?;
+        let mut above = path.ancestors();
+        above
+            .find(|p| *stored == path_hash(salt, p))
+            .map(Path::to_owned)
     };
     for file in baseline_files(&places.baselines_dir)? {
         let baseline = match read_baseline(&file) {
@@ -35,18 +41,15 @@ pub fn was_mount_point(places: &Places, target: &Path) -> Result<bool> {
             Err(StoreError::Content(_)) => continue,
             Err(error) => return Err(error),
         };
-        if baseline
-            .tests
-            .values()
-            .any(|test| is(&baseline.disk.salt, test.mount_point.as_ref()))
-        {
-            return Ok(true);
+        let mut tests = baseline.tests.values();
+        let point = tests.find_map(|t| find(&baseline.disk.salt, t.mount_point.as_ref()));
+        if point.is_some() {
+            return Ok(point);
         }
     }
     let pending = Pending::of(places).read_all()?;
-    Ok(pending
-        .iter()
-        .any(|l| is(&l.candidate.disk.salt, l.candidate.mount_point.as_ref())))
+    let mut pending = pending.iter().map(|l| &l.candidate);
+    Ok(pending.find_map(|c| find(&c.disk.salt, c.mount_point.as_ref())))
 }
 
 fn baseline_files(dir: &Path) -> Result<Vec<PathBuf>> {

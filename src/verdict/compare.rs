@@ -180,7 +180,10 @@ impl Run<'_> {
         {
             return Answer::because(Verdict::Inconclusive, Reason::Budget);
         }
-        if let Some((reason, _)) = unsteady {
+        // What moved within a session hides no loss that is larger than the move and the tolerance together.
+        if let Some((reason, shift)) = unsteady
+            && change.delta + shift.abs() >= -theta
+        {
             return Answer::because(Verdict::Inconclusive, reason);
         }
         let test = Sequential::new(self, past, theta);

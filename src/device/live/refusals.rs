@@ -40,7 +40,7 @@ fn a_missing_mount_is_told_when_one_is_expected() {
     };
     let (_, point) = b.disk(32 * MIB, &[], EXT4, "d");
     let opts = LookOptions {
-        expect_mount_point: true,
+        expect_mount_point: Some(point.clone()),
         allow_overlay: true,
         ..LookOptions::default()
     };

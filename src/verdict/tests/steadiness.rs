@@ -88,6 +88,29 @@ fn a_rate_that_changes_within_the_session_is_a_regime() {
 }
 
 #[test]
+fn a_change_within_the_session_hides_no_loss_larger_than_itself() {
+    let halves = |first: f64, last: f64| {
+        let of = |i: usize| if i < 10 { first } else { last };
+        let rates: Vec<_> = (0..20)
+            .map(|i| (of(i) + 0.003 * (i % 3) as f64, 1.0))
+            .collect();
+        Case::new(vec![session("n", 900, &rates), session("m", 990, &rates)])
+            .verdict()
+            .0
+    };
+    assert_eq!(
+        halves(0.1, 0.12),
+        Verdict::Regressed,
+        "a twentieth, whatever moved"
+    );
+    assert_eq!(
+        halves(1.9, 1.6),
+        Verdict::Inconclusive,
+        "the first half was as accepted"
+    );
+}
+
+#[test]
 fn a_leg_that_shapes_the_next_is_carry_over() {
     let rates: Vec<(f64, f64)> = (0..20)
         .map(|i| {

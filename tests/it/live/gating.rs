@@ -210,9 +210,15 @@ fn what_changed() {
     let other = words
         .find(|w| !w.starts_with('['))
         .expect("more than one scheduler");
+    let active = offered
+        .split(['[', ']'])
+        .nth(1)
+        .expect("an active scheduler");
     std::fs::write(&scheduler, other).expect("another scheduler");
     disk.remount("remount,lazytime");
     let settings = run();
+    // A loop device keeps its queue's settings for whoever gets it next.
+    std::fs::write(&scheduler, active).expect("the scheduler it had");
     let told = verdict(&settings);
     let suspects = told["suspects"].to_string();
     assert!(
