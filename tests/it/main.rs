@@ -78,5 +78,8 @@ fn main() -> ExitCode {
         .into_iter()
         .map(|case| case.trial(args.list))
         .collect();
-    libtest_mimic::run(&args, trials).exit_code()
+    let conclusion = libtest_mimic::run(&args, trials);
+    #[cfg(target_os = "linux")]
+    live::leave();
+    conclusion.exit_code()
 }

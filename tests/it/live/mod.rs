@@ -12,6 +12,8 @@ mod runners;
 mod support;
 mod turns;
 
+pub(crate) use support::project::leave;
+
 use crate::Case;
 
 /// Every live test, those that take longest first: the last to end is then a short one.

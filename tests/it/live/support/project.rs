@@ -215,9 +215,19 @@ impl Drop for Project {
     }
 }
 
+/// The folder of this checkout's projects and its lock, once a test asked for it.
+static SHELTER: OnceLock<(PathBuf, File)> = OnceLock::new();
+
+/// Removes the folder of this run's projects; to be called when the last test has ended.
+pub(crate) fn leave() {
+    if let Some((folder, _lock)) = SHELTER.get() {
+        let _ = fs::remove_dir_all(folder);
+        let _ = fs::remove_file(folder.with_extension("lock"));
+    }
+}
+
 /// The folder of this checkout's projects, this run's alone; leftovers of a killed one go.
 fn shelter() -> &'static Path {
-    static SHELTER: OnceLock<(PathBuf, File)> = OnceLock::new();
     let (folder, _lock) = SHELTER.get_or_init(|| {
         let mut hasher = DefaultHasher::new();
         root().hash(&mut hasher);
